@@ -84,9 +84,7 @@ let package = Package(
       swiftSettings: engine
     ),
     .target(
-      name: "FastCGI",
-      dependencies: ["CFastCGI", "CLinux", "EventLoop"],
-      swiftSettings: engine
+      name: "FastCGI", dependencies: ["CFastCGI", "CLinux", "EventLoop"], swiftSettings: engine
     ),
     .target(
       name: "Postgres",
@@ -98,22 +96,16 @@ let package = Package(
     ),
     .target(name: "Distribution", dependencies: ["Postgres"], swiftSettings: domain),
     .target(
-      name: "Outbound",
-      dependencies: ["CCurl", "EventLoop", "Encoding"],
-      swiftSettings: pointers
+      name: "Outbound", dependencies: ["CCurl", "EventLoop", "Encoding"], swiftSettings: pointers
     ),
     .target(name: "JSON", dependencies: ["Encoding"], swiftSettings: house),
     .target(name: "Patterns", dependencies: ["CPCRE2", "Encoding"], swiftSettings: pointers),
     .target(
-      name: "Operators",
-      dependencies: ["JSON", "Encoding", "Patterns"],
-      swiftSettings: house
+      name: "Operators", dependencies: ["JSON", "Encoding", "Patterns"], swiftSettings: house
     ),
     .target(name: "JSONSchema", dependencies: ["JSON", "Patterns"], swiftSettings: house),
     .target(
-      name: "ReferenceData",
-      dependencies: ["JSON", "Encoding"],
-      swiftSettings: house + unchecked
+      name: "ReferenceData", dependencies: ["JSON", "Encoding"], swiftSettings: house + unchecked
     ),
     .target(
       name: "BreachedPasswords",
@@ -125,10 +117,7 @@ let package = Package(
       swiftSettings: pointers
     ),
     .target(
-      name: "DomainNames",
-      dependencies: ["CIDN2", "ReferenceData"],
-      swiftSettings: pointers
-    ),
+      name: "DomainNames", dependencies: ["CIDN2", "ReferenceData"], swiftSettings: pointers),
     .target(
       name: "PasswordHashes",
       dependencies: [
@@ -200,8 +189,7 @@ let package = Package(
       swiftSettings: domain + unchecked
     ),
     .target(
-      name: "Imaging",
-      dependencies: ["EventLoop", "PictureContract", "Postgres", "Runtime"],
+      name: "Imaging", dependencies: ["EventLoop", "PictureContract", "Postgres", "Runtime"],
       swiftSettings: domain + unchecked
     ),
     .target(
@@ -373,10 +361,8 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
-      name: "TestSupport",
-      dependencies: ["Documents", "EventLoop", "Postgres", "Runtime"],
-      path: "Tests/TestSupport",
-      swiftSettings: tests
+      name: "TestSupport", dependencies: ["Documents", "EventLoop", "Postgres", "Runtime"],
+      path: "Tests/TestSupport", swiftSettings: tests
     ),
     .testTarget(
       name: "DossierTests",
@@ -392,10 +378,8 @@ let package = Package(
       swiftSettings: tests
     ),
     .testTarget(
-      name: "MigrationsTests",
-      dependencies: ["Migrations", "TestSupport", "dossier-migrate"],
-      exclude: ["dumps"],
-      swiftSettings: tests
+      name: "MigrationsTests", dependencies: ["Migrations", "TestSupport", "dossier-migrate"],
+      exclude: ["dumps"], swiftSettings: tests
     ),
     .testTarget(
       name: "PicturesTests",
@@ -409,19 +393,12 @@ let package = Package(
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: tests),
     .testTarget(name: "PatternsTests", dependencies: ["Patterns"], swiftSettings: tests),
     .testTarget(
-      name: "JSONSchemaTests",
-      dependencies: ["JSON", "JSONSchema", "TestSupport"],
-      exclude: ["reference.py"],
-      swiftSettings: tests
+      name: "JSONSchemaTests", dependencies: ["JSON", "JSONSchema", "TestSupport"],
+      exclude: ["reference.py"], swiftSettings: tests
     ),
+    .testTarget(name: "OperatorsTests", dependencies: ["JSON", "Operators"], swiftSettings: tests),
     .testTarget(
-      name: "OperatorsTests",
-      dependencies: ["JSON", "Operators"],
-      swiftSettings: tests
-    ),
-    .testTarget(
-      name: "FastCGITests",
-      dependencies: ["EventLoop", "FastCGI", "TestSupport"],
+      name: "FastCGITests", dependencies: ["EventLoop", "FastCGI", "TestSupport"],
       swiftSettings: pointers + unoptimized
     ),
     .testTarget(
@@ -432,11 +409,7 @@ let package = Package(
       swiftSettings: tests
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: tests),
-    .testTarget(
-      name: "PagesTests",
-      dependencies: ["Encoding", "Pages"],
-      swiftSettings: tests
-    ),
+    .testTarget(name: "PagesTests", dependencies: ["Encoding", "Pages"], swiftSettings: tests),
     .testTarget(
       name: "WireTests",
       dependencies: [
@@ -453,19 +426,15 @@ let package = Package(
       swiftSettings: tests
     ),
     .testTarget(
-      name: "PostgresTests",
-      dependencies: ["EventLoop", "Postgres", "TestSupport"],
+      name: "PostgresTests", dependencies: ["EventLoop", "Postgres", "TestSupport"],
       swiftSettings: tests
     ),
     .testTarget(
-      name: "OutboundTests",
-      dependencies: ["EventLoop", "Outbound", "TestSupport"],
-      exclude: ["servers"],
-      swiftSettings: tests
+      name: "OutboundTests", dependencies: ["EventLoop", "Outbound", "TestSupport"],
+      exclude: ["servers"], swiftSettings: tests
     ),
     .testTarget(
-      name: "EventLoopTests",
-      dependencies: ["CLinux", "EventLoop", "TestSupport"],
+      name: "EventLoopTests", dependencies: ["CLinux", "EventLoop", "TestSupport"],
       swiftSettings: tests
     ),
   ]
@@ -486,19 +455,13 @@ let readers: [Target.Dependency] = [
 package.targets.append(
   fuzzer.map { fuzzer in
     .executableTarget(
-      name: "dossier-fuzz",
-      dependencies: readers,
-      path: "Tests/Fuzz",
-      exclude: ["run", "seeds", "SeedTests.swift"],
-      swiftSettings: pointers,
+      name: "dossier-fuzz", dependencies: readers, path: "Tests/Fuzz",
+      exclude: ["run", "seeds", "SeedTests.swift"], swiftSettings: pointers,
       linkerSettings: [.unsafeFlags(["-sanitize=address", fuzzer, "-lstdc++"])]
     )
   }
     ?? .testTarget(
-      name: "FuzzTests",
-      dependencies: readers,
-      path: "Tests/Fuzz",
-      exclude: ["run", "seeds", "Memory.swift", "main.swift"],
-      swiftSettings: pointers + unoptimized
+      name: "FuzzTests", dependencies: readers, path: "Tests/Fuzz",
+      exclude: ["run", "seeds", "Memory.swift", "main.swift"], swiftSettings: pointers + unoptimized
     )
 )

@@ -47,8 +47,7 @@ package enum Accounts {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func holder(
-    of address: EmailAddress,
-    _ context: RequestContext
+    of address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     try await context.first(SubjectQueries.holder, context.app.id, .email, address.key)
   }
@@ -57,8 +56,7 @@ package enum Accounts {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop static func latestHolder(
-    of address: EmailAddress,
-    _ context: RequestContext
+    of address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     let (holder, app) = (SubjectQueries.holder, context.app.id)
     return try await context.readLatest(holder, app, .email, address.key).first
@@ -69,8 +67,7 @@ package enum Accounts {
   /// An address without a user takes as long.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop static func find(
-    _ address: EmailAddress,
-    _ context: RequestContext
+    _ address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> Account? {
     let holder = try await holder(of: address, context) ?? UserID()
     return try await context.first(AccountQueries.read, holder, address.key)
@@ -81,8 +78,7 @@ package enum Accounts {
   /// The address may be a linked one.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop static func findSigner(
-    _ address: EmailAddress,
-    _ context: RequestContext
+    _ address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> Account? {
     let signer = try await context.first(SubjectQueries.signer, context.app.id, address.key)
     return try await context.first(AccountQueries.readSigner, signer ?? UserID(), address.key)
@@ -90,9 +86,7 @@ package enum Accounts {
 
   /// Returns the account of a locked user; nil if it has another address by now.
   @EventLoop static func find(
-    _ address: EmailAddress,
-    of user: UserID,
-    in transaction: Transaction
+    _ address: EmailAddress, of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> Account? {
     try await transaction.run(AccountQueries.read, user, address.key).first
   }
@@ -101,30 +95,19 @@ package enum Accounts {
   ///
   /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
   @EventLoop static func sendTaking(
-    _ address: EmailAddress,
-    for user: UserID,
-    _ identity: IdentityID,
-    assigned: Bool = false,
+    _ address: EmailAddress, for user: UserID, _ identity: IdentityID, assigned: Bool = false,
     in transaction: Transaction
   ) -> Completion {
     let taken = transaction.send(
-      CredentialRowQueries.takeAddress,
-      transaction.app.id,
-      address.key,
-      user,
-      identity,
-      ServerTime(),
-      assigned
+      CredentialRowQueries.takeAddress, transaction.app.id, address.key, user, identity,
+      ServerTime(), assigned
     )
     return { () async throws(Failure) in try await taken.rows(undone: .emailTaken) }
   }
 
   /// Marks the address of a user as verified, records it and mails it.
   @EventLoop package static func verify(
-    _ address: EmailAddress,
-    of user: UserID,
-    byReader isReader: Bool,
-    in transaction: Transaction
+    _ address: EmailAddress, of user: UserID, byReader isReader: Bool, in transaction: Transaction
   ) async throws(Failure) {
     try await markVerified(address, of: user, byReader: isReader, in: transaction)
     try await SecurityNotice.emailVerified.record(of: user, in: transaction)
@@ -132,9 +115,7 @@ package enum Accounts {
 
   /// Marks the address of a user as verified, and gives the user an identity with it.
   @EventLoop static func markVerified(
-    _ address: EmailAddress,
-    of user: UserID,
-    byReader isReader: Bool = false,
+    _ address: EmailAddress, of user: UserID, byReader isReader: Bool = false,
     in transaction: Transaction
   ) async throws(Failure) {
     let own = try await transaction.run(AccountQueries.proveIdentity, user, isReader)
@@ -163,8 +144,7 @@ package enum AccountQueries {
     left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
       and i.subject = $2
     where u.user_id = $1 and email_key(u.email) = $2
-    """
-  )
+    """)
 
   /// Does as `read`, and also finds a linked address, with the password of that.
   ///
@@ -184,16 +164,14 @@ package enum AccountQueries {
     left join identities l on l.user_id = $1 and l.provider = 'linked-password'
       and l.subject = $2
     where u.user_id = $1 and (email_key(u.email) = $2 or l.identity_id is not null)
-    """
-  )
+    """)
 
   static let create = Statement<NoRow, UserID, AppID, String, Bool>(
     "accounts.create",
     """
     insert into users (user_id, app_id, anonymous, email, email_verified)
     values ($1, $2, false, btrim($3), $4)
-    """
-  )
+    """)
 
   /// Returns the identity by which a user signs in with an address; no row without one.
   ///
@@ -204,16 +182,14 @@ package enum AccountQueries {
     update identities set verified_via_mail_only = $2
     where user_id = $1 and provider in ('password', 'email')
     returning identity_id
-    """
-  )
+    """)
 
   static let addIdentity = Statement<NoRow, UserID, AppID, String, IdentityID, Bool>(
     "accounts.add_identity",
     """
     insert into identities (user_id, identity_id, app_id, provider, subject, verified_via_mail_only)
     values ($1, $4, $2, 'email', $3, $5)
-    """
-  )
+    """)
 
   /// Sets the identity of an address of the user.
   static let setIdentity = Statement<NoRow, UserID, AppID, String, IdentityID>(
@@ -221,8 +197,7 @@ package enum AccountQueries {
     """
     update identity_subjects set identity_id = $4
     where app_id = $2 and provider = 'email' and subject = $3 and user_id = $1
-    """
-  )
+    """)
 
   static let verify = Statement<NoRow, UserID>(
     "accounts.verify",
@@ -231,8 +206,7 @@ package enum AccountQueries {
     update users set email_verified = true, anonymous = false, version = version + 1,
       updated_at = now()
     where user_id = $1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     read, readSigner, create, proveIdentity, addIdentity, setIdentity, verify,

@@ -16,9 +16,7 @@ package struct AccountSettings: SettingsSection {
     var open: Set<LoginMethod> = []
     for method in LoginMethod.allCases {
       let isOpen = read.flag(
-        method.rawValue,
-        method != .emailCode,
-        safe: false,
+        method.rawValue, method != .emailCode, safe: false,
         "whether users may sign in \(method.meaning)"
       )
       if isOpen { open.insert(method) }
@@ -33,10 +31,7 @@ package struct AccountSettings: SettingsSection {
     )
     // NIST SP 800-63B section 5.1.1.2 requires at least 8.
     let shortest = read.number(
-      "password_min_length",
-      8...128,
-      8,
-      "minimum number of characters of a new password"
+      "password_min_length", 8...128, 8, "minimum number of characters of a new password"
     )
     allowsWeakPasswords = read.flag(
       "weak_passwords",
@@ -55,9 +50,7 @@ package struct AccountSettings: SettingsSection {
     )
     apiKeysPerUser = read.number("api_keys_per_user", 0...1_000, 20, "the most API keys of a user")
     read.declare(
-      "anonymous_user_retention_days",
-      0...3_650,
-      30,
+      "anonymous_user_retention_days", 0...3_650, 30,
       "days without a visit after which an anonymous user without data is removed; 0 for never"
     )
   }

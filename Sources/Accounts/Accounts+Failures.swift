@@ -69,8 +69,7 @@ extension Failure {
   /// Returns the error for a login method whose setting is false.
   package static func loginMethodDisabled(_ method: LoginMethod) -> Failure {
     Failure(
-      .loginMethodDisabled,
-      "The app's setting \(method.rawValue) is false.",
+      .loginMethodDisabled, "The app's setting \(method.rawValue) is false.",
       members: [("setting", .string(method.rawValue))]
     )
   }

@@ -13,8 +13,7 @@ package enum EmailCodes {
   /// - Throws: `.invalid`, `.loginMethodDisabled`, `.mailNotConfigured`, `.tooManyAttempts`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func request(
-    for email: String,
-    _ context: RequestContext
+    for email: String, _ context: RequestContext
   ) async throws(Failure) -> String {
     try await mail(.signIn, to: email, context).text(context)
   }
@@ -24,8 +23,7 @@ package enum EmailCodes {
   /// - Returns: the id of the flow, which the client does not need.
   /// - Throws: as `request`.
   @EventLoop package static func start(
-    for email: String,
-    _ context: RequestContext
+    for email: String, _ context: RequestContext
   ) async throws(Failure) -> FlowID {
     try await mail(.passwordless, to: email, context).id
   }
@@ -34,29 +32,20 @@ package enum EmailCodes {
   ///
   /// - Throws: as `request`.
   @EventLoop package static func start(
-    for email: String,
-    digits: Int,
-    _ context: RequestContext
+    for email: String, digits: Int, _ context: RequestContext
   ) async throws(Failure) {
     _ = try await mail(.networkSignIn, to: email, digits: digits, context)
   }
 
   @EventLoop private static func mail(
-    _ purpose: AuthenticationFlow.Purpose,
-    to email: String,
-    digits: Int = AuthenticationFlow.length,
-    _ context: RequestContext
+    _ purpose: AuthenticationFlow.Purpose, to email: String,
+    digits: Int = AuthenticationFlow.length, _ context: RequestContext
   ) async throws(Failure) -> AuthenticationFlow.New {
     try context.requireOpen(.emailCode)
     try EmailAddress.check(email, context)
     let (address, account) = try await AccountMail.prepare(to: email, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
-    let flow = AuthenticationFlow.New(
-      purpose,
-      verified?.email ?? email,
-      address,
-      digits: digits
-    )
+    let flow = AuthenticationFlow.New(purpose, verified?.email ?? email, address, digits: digits)
     let isClosed = account == nil && context.app.accountSettings.signUp == .closed
     try await context.transaction { transaction async throws(Failure) in
       flow.write(in: transaction)
@@ -78,10 +67,7 @@ package enum EmailCodes {
   ///   `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func signIn(
-    _ code: String,
-    _ flow: String,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ code: String, _ flow: String, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let flow = try await AuthenticationFlow(code, flow, for: [.signIn, .register], context)
     if flow.purpose == .signIn { try context.requireOpen(.emailCode) }
@@ -92,10 +78,7 @@ package enum EmailCodes {
   ///
   /// - Throws: as the sign-in with a flow; `.tooManyAttempts`.
   @EventLoop package static func signIn(
-    _ code: String,
-    at email: String,
-    as style: SessionStyle,
-    _ context: RequestContext
+    _ code: String, at email: String, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.emailCode)
     let address = try await EmailAddress(email, context)
@@ -122,10 +105,7 @@ package enum EmailCodes {
   /// - Returns: the tokens.
   /// - Throws: as the sign-in with a flow; `.tooManyAttempts`.
   @EventLoop package static func signIn(
-    _ code: String,
-    linkingTo guest: Principal?,
-    as style: SessionStyle,
-    _ context: RequestContext
+    _ code: String, linkingTo guest: Principal?, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.emailCode)
     let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkSignIn, context)
@@ -133,9 +113,7 @@ package enum EmailCodes {
   }
 
   @EventLoop private static func complete(
-    _ flow: AuthenticationFlow,
-    linkingTo guest: Principal? = nil,
-    as style: SessionStyle,
+    _ flow: AuthenticationFlow, linkingTo guest: Principal? = nil, as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     while true {

@@ -14,9 +14,7 @@ extension Emails {
   ///   `verify_first`, `.mailNotConfigured`, `.tooManyAttempts`, `.tooManyRequests`,
   ///   `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func requestChange(
-    to email: String,
-    of user: UserID,
-    _ context: RequestContext
+    to email: String, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> String {
     try EmailAddress.check(email, context)
     try context.mailer.requireConfigured()
@@ -42,10 +40,7 @@ extension Emails {
   /// Only a verified address can be restored. It stays reserved for the user while the link is valid.
   /// - Throws: `.invalidCode`, `.emailTaken`, `.noEmail`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func change(
-    _ code: String,
-    _ flow: String,
-    of user: UserID,
-    _ context: RequestContext
+    _ code: String, _ flow: String, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.requireSession(of: user)
     let flow = try await AuthenticationFlow(code, flow, for: [.changeEmail], context)
@@ -65,32 +60,21 @@ extension Emails {
   ///
   /// - Returns: the former address, if it was verified.
   @EventLoop package static func replace(
-    by address: EmailAddress,
-    _ email: String,
-    _ origin: NewEmailOrigin = .mail,
-    of user: UserID,
+    by address: EmailAddress, _ email: String, _ origin: NewEmailOrigin = .mail, of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> FormerEmail {
     let key = address.key
     let found = try await transaction.run(EmailChangeQueries.former, user, key)
     guard let former = found.first else { throw .noEmail }
     let taken = Accounts.sendTaking(
-      address,
-      for: user,
-      former.identity,
-      assigned: origin != .mail,
-      in: transaction
+      address, for: user, former.identity, assigned: origin != .mail, in: transaction
     )
     if let old = former.address, !former.isSame {
       let isReserved = former.wasVerified && origin == .mail
       Subjects.release(email: old, reserved: isReserved, of: user, in: transaction)
     }
     _ = transaction.send(
-      EmailChangeQueries.setSubject,
-      user,
-      former.identity,
-      key,
-      origin != .unverified,
+      EmailChangeQueries.setSubject, user, former.identity, key, origin != .unverified,
       origin == .mail
     )
     let isVerified = origin != .unverified || former.isSame && former.wasVerified
@@ -109,10 +93,7 @@ extension Emails {
   ///   is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
   ///   `.loginMethodDisabled`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func restore(
-    _ text: String,
-    password: String,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ text: String, password: String, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let (token, hash) = try await choose(password, by: text, for: .restore, context)
     let user = token.user
@@ -123,11 +104,7 @@ extension Emails {
       let notice = try await SecurityNotice.emailDisplaced.notice(of: user, in: transaction)
       // The address may have been unlinked.
       _ = transaction.send(
-        EmailChangeQueries.relink,
-        user,
-        context.app.id,
-        token.address.key,
-        IdentityID()
+        EmailChangeQueries.relink, user, context.app.id, token.address.key, IdentityID()
       )
       let email = token.subject.email
       let before = try await replace(by: token.address, email, of: user, in: transaction)
@@ -143,8 +120,7 @@ extension Emails {
     }
     return try await SignIn.complete(
       VerifiedCredential(
-        of: user,
-        takesPassword ? .password(hash: hash) : .email(key: token.address.key)
+        of: user, takesPassword ? .password(hash: hash) : .email(key: token.address.key)
       ),
       as: style,
       context
@@ -198,8 +174,7 @@ struct FormerIdentity: RowDecodable {
     isSame = try row.bool(1)
     wasVerified = try row.bool(2)
     email = FormerEmail(
-      email: wasVerified && !isSame ? row.text(ifAny: 3) : nil,
-      language: row.text(ifAny: 4)
+      email: wasVerified && !isSame ? row.text(ifAny: 3) : nil, language: row.text(ifAny: 4)
     )
     address = row.text(ifAny: 5)
   }
@@ -213,8 +188,7 @@ package enum EmailChangeQueries {
     select i.subject, c.locale, email_key(c.email) from users c
     left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
     where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Returns the identity by which a user signs in with an address; no row without one.
   ///
@@ -226,8 +200,7 @@ package enum EmailChangeQueries {
       u.locale, email_key(u.email)
     from identities i join users u on u.user_id = $1
     where i.user_id = $1 and i.provider in ('password', 'email')
-    """
-  )
+    """)
 
   /// - Parameter 4: whether the address is verified.
   /// - Parameter 5: whether a mail has verified it.
@@ -238,8 +211,7 @@ package enum EmailChangeQueries {
       verified_via_mail_only = case when $5::boolean then false
         when subject = $3 then verified_via_mail_only else $4::boolean end
     where user_id = $1 and identity_id = $2
-    """
-  )
+    """)
 
   /// Sets the address of a user.
   ///
@@ -255,8 +227,7 @@ package enum EmailChangeQueries {
     update users set email = btrim($2), anonymous = false, version = version + 1,
       email_verified = $3, updated_at = now()
     where user_id = $1
-    """
-  )
+    """)
 
   /// Gives a user who does not sign in by an address an identity with one.
   static let relink = Statement<NoRow, UserID, AppID, String, IdentityID>(
@@ -265,10 +236,7 @@ package enum EmailChangeQueries {
     insert into identities (user_id, identity_id, app_id, provider, subject)
     select u.user_id, $4, $2, 'email', $3 from users u where u.user_id = $1 and not exists (
       select 1 from identities where user_id = $1 and provider in ('password', 'email'))
-    """
-  )
+    """)
 
-  package static let all: [any PreparedStatement] = [
-    own, former, setSubject, change, relink,
-  ]
+  package static let all: [any PreparedStatement] = [own, former, setSubject, change, relink]
 }

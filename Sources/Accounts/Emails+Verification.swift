@@ -11,8 +11,7 @@ extension Emails {
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func requestVerification(
-    of email: String,
-    _ context: RequestContext
+    of email: String, _ context: RequestContext
   ) async throws(Failure) {
     try await AccountMail.request(.verify, email, context)
   }
@@ -31,10 +30,7 @@ extension Emails {
   ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func verify(
-    _ text: String,
-    password: String?,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ text: String, password: String?, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet? {
     let token = try await PresentedEmailToken(text, for: .verify, context)
     if let user = context.principal.user, user == token.user {
@@ -50,18 +46,14 @@ extension Emails {
     let limiter = Users.passwordLimiter(of: token.user, context)
     let isRight = try await limiter.attempt { () async throws(Failure) in
       let isRight = try await context.passwords.verify(
-        password,
-        against: token.subject.hash,
-        for: context.owner
+        password, against: token.subject.hash, for: context.owner
       )
       if !isRight { try await Users.recordFailure(of: token.user, context) }
       return isRight
     }
     guard isRight, let hash = token.subject.hash else { throw .wrongCredentials }
     return try await SignIn.complete(
-      VerifiedCredential(of: token.user, .password(hash: hash)),
-      countedBy: limiter,
-      as: style,
+      VerifiedCredential(of: token.user, .password(hash: hash)), countedBy: limiter, as: style,
       context
     ) { transaction async throws(Failure) in
       try await verify(token, in: transaction)
@@ -79,9 +71,7 @@ extension Emails {
   ///   - context: the context of the request.
   /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
   @EventLoop package static func verifyByReader(
-    _ text: String,
-    knowsPassword: Bool = false,
-    _ context: RequestContext
+    _ text: String, knowsPassword: Bool = false, _ context: RequestContext
   ) async throws(Failure) {
     let token = try await PresentedEmailToken(text, for: .verify, context)
     try await context.transaction { transaction async throws(Failure) in
@@ -90,9 +80,7 @@ extension Emails {
   }
 
   @EventLoop private static func verify(
-    _ token: PresentedEmailToken,
-    byReader isReader: Bool = false,
-    in transaction: Transaction
+    _ token: PresentedEmailToken, byReader isReader: Bool = false, in transaction: Transaction
   ) async throws(Failure) {
     let account = try await token.useForAccount(in: transaction)
     guard account.isTakenOverByMail else { return }

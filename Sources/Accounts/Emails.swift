@@ -12,8 +12,7 @@ package enum Emails {
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func requestReset(
-    of email: String,
-    _ context: RequestContext
+    of email: String, _ context: RequestContext
   ) async throws(Failure) {
     try await AccountMail.request(.reset, email, context)
   }
@@ -23,9 +22,7 @@ package enum Emails {
   /// The response is the same, and as fast, for an address of no user.
   /// - Throws: as `requestReset`; `.invalid`.
   @EventLoop package static func requestResetCode(
-    of email: String,
-    digits: Int,
-    _ context: RequestContext
+    of email: String, digits: Int, _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
     try EmailAddress.check(email, context)
@@ -42,9 +39,7 @@ package enum Emails {
   ///
   /// - Throws: as `reset`; `.invalidCode`, `.tooManyAttempts`.
   @EventLoop package static func reset(
-    byCode code: String,
-    password: String,
-    _ context: RequestContext
+    byCode code: String, password: String, _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
     try await Credentials.check(password, of: nil, context)
@@ -73,10 +68,7 @@ package enum Emails {
   ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.loginMethodDisabled`,
   ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func reset(
-    _ text: String,
-    password: String,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ text: String, password: String, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let credential = try await setPassword(text, password, context)
     return try await SignIn.complete(credential, as: style, context)
@@ -86,17 +78,13 @@ package enum Emails {
   ///
   /// - Throws: as `reset`.
   @EventLoop package static func resetOnly(
-    _ text: String,
-    password: String,
-    _ context: RequestContext
+    _ text: String, password: String, _ context: RequestContext
   ) async throws(Failure) {
     _ = try await setPassword(text, password, context)
   }
 
   @EventLoop private static func setPassword(
-    _ text: String,
-    _ password: String,
-    _ context: RequestContext
+    _ text: String, _ password: String, _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential {
     let (token, hash) = try await choose(password, by: text, for: .reset, context)
     let (user, verifies) = (token.user, token.subject.verifies)
@@ -117,12 +105,8 @@ package enum Emails {
   ///   - use: uses the token or code up, and returns the account.
   /// - Throws: errors of `use`, `.invalidMailToken`, `.databaseUnavailable`.
   @EventLoop private static func set(
-    _ hash: String,
-    of user: UserID,
-    at address: EmailAddress,
-    verifies: Bool = true,
-    _ context: RequestContext,
-    _ use: @EventLoop (Transaction) async throws(Failure) -> Account
+    _ hash: String, of user: UserID, at address: EmailAddress, verifies: Bool = true,
+    _ context: RequestContext, _ use: @EventLoop (Transaction) async throws(Failure) -> Account
   ) async throws(Failure) {
     _ = try await Devices.admit(user, context)
     try await context.transaction { transaction async throws(Failure) in
@@ -148,10 +132,7 @@ package enum Emails {
   /// - Throws: `.invalid`, `.invalidMailToken`, `.loginMethodDisabled`, `.overloaded`,
   ///   `.databaseUnavailable`.
   @EventLoop static func choose(
-    _ password: String,
-    by text: String,
-    for purpose: EmailToken.Purpose,
-    _ context: RequestContext
+    _ password: String, by text: String, for purpose: EmailToken.Purpose, _ context: RequestContext
   ) async throws(Failure) -> (PresentedEmailToken, hash: String) {
     // An address can be restored in an app without passwords, too.
     if purpose == .reset { try context.requireOpen(.password) }

@@ -28,9 +28,7 @@ import Postgres
   ///
   /// - Throws: `.emailTaken`, `.overloaded`, `.databaseUnavailable`.
   init(
-    _ credentials: Credentials,
-    _ address: EmailAddress,
-    of user: UserID = UserID(),
+    _ credentials: Credentials, _ address: EmailAddress, of user: UserID = UserID(),
     _ context: RequestContext
   ) async throws(Failure) {
     guard try await Accounts.holder(of: address, context) == nil else { throw .emailTaken }

@@ -20,9 +20,7 @@ extension Users {
   ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func signIn(
-    _ credentials: Credentials,
-    as style: SessionStyle = .native,
-    reportsBlock: Bool = false,
+    _ credentials: Credentials, as style: SessionStyle = .native, reportsBlock: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.password)
@@ -35,10 +33,7 @@ extension Users {
       do throws(Failure) {
         return try await SignIn.complete(
           VerifiedCredential(of: right.account.user, .password(hash: right.renewed ?? right.hash)),
-          countedBy: right.limiter,
-          as: style,
-          context,
-          right.sendRenewal
+          countedBy: right.limiter, as: style, context, right.sendRenewal
         )
       } catch .wrongCredentials where right.renewed != nil {
         // Another sign-in has stored a new hash of the same password meanwhile.
@@ -53,9 +48,7 @@ extension Users {
   ///   `.userBlocked` in its place with `reportsBlock`; `.tooManyAttempts`, `.overloaded`,
   ///   `.databaseUnavailable`.
   @EventLoop static func compare(
-    _ credentials: Credentials,
-    reportsBlock: Bool = false,
-    _ context: RequestContext
+    _ credentials: Credentials, reportsBlock: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> RightPassword {
     let address = try await EmailAddress(credentials.email, context)
     let strangers = FailureLimiter(.login, on: address.key, context)
@@ -89,9 +82,7 @@ extension Users {
     }
     do throws(Failure) {
       let check = try await context.passwords.check(
-        credentials.password,
-        against: account?.hash,
-        for: context.owner
+        credentials.password, against: account?.hash, for: context.owner
       )
       guard let account, let hash = account.hash, check.isRight, !account.isBlocked else {
         try await recordFailure(of: account?.user, context)
@@ -99,11 +90,7 @@ extension Users {
         throw isBlocked && reportsBlock ? .userBlocked : .wrongCredentials
       }
       return RightPassword(
-        account: account,
-        address: address,
-        hash: hash,
-        renewed: check.renewed,
-        limiter: limiter
+        account: account, address: address, hash: hash, renewed: check.renewed, limiter: limiter
       )
     } catch {
       try await limiter.giveBack(unlessWrong: error)
@@ -112,8 +99,7 @@ extension Users {
   }
 
   @EventLoop static func recordFailure(
-    of user: UserID?,
-    _ context: RequestContext
+    of user: UserID?, _ context: RequestContext
   ) async throws(Failure) {
     try await Event(loginFailureBy: "password", of: user).record(by: .anyone, context)
   }

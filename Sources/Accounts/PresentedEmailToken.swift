@@ -15,9 +15,7 @@ package struct PresentedEmailToken {
   ///
   /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
   @EventLoop package init(
-    _ text: String,
-    for purpose: EmailToken.Purpose,
-    _ context: RequestContext
+    _ text: String, for purpose: EmailToken.Purpose, _ context: RequestContext
   ) async throws(Failure) {
     let master = context.keys.master
     guard let token = Credential(purpose.kind, text, master) else { throw .invalidMailToken }
@@ -25,11 +23,7 @@ package struct PresentedEmailToken {
     user = token.owner()
     tokenHash = token.hash(master)
     let found = try await context.read(
-      MailTokenQueries.look,
-      user,
-      purpose.rawValue,
-      tokenHash,
-      context.app.id
+      MailTokenQueries.look, user, purpose.rawValue, tokenHash, context.app.id
     )
     guard let subject = found.first else { throw .invalidMailToken }
     self.subject = subject
@@ -40,8 +34,7 @@ package struct PresentedEmailToken {
   /// It was mailed by this server, and the address of its user is verified now.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func isFulfilled(
-    _ text: String,
-    _ context: RequestContext
+    _ text: String, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     guard let token = Credential(EmailToken.Purpose.verify.kind, text, context.keys.master) else {
       return false
@@ -62,11 +55,7 @@ package struct PresentedEmailToken {
     // Concurrent sign-ins and changes run before this, or find its result.
     _ = transaction.send(SessionsQueries.lockUser, user)
     let taken = try await transaction.run(
-      MailTokenQueries.take,
-      user,
-      purpose.rawValue,
-      tokenHash,
-      transaction.app.id
+      MailTokenQueries.take, user, purpose.rawValue, tokenHash, transaction.app.id
     )
     guard let end = taken.first else { throw .invalidMailToken }
     return end - purpose.lifetime.wholeSeconds * 1_000_000
@@ -90,8 +79,7 @@ package enum PresentedEmailTokenQueries {
     """
     select user_id from users
     where user_id = $1 and app_id = $2 and email_verified and blocked_at is null
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [isVerified]
 }

@@ -20,9 +20,7 @@ extension Users {
   ///   `verify_first`, `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func register(
-    _ credentials: Credentials,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ credentials: Credentials, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Registration {
     try context.requireOpenSignUp()
     let address = try await credentials.admit(context)
@@ -49,9 +47,7 @@ extension Users {
   /// - Throws: as `register`; `.emailTaken` also in `verify_first`; errors of the writes.
   @discardableResult
   @EventLoop package static func registerOnly(
-    _ credentials: Credentials,
-    linkingTo guest: Principal? = nil,
-    _ context: RequestContext,
+    _ credentials: Credentials, linkingTo guest: Principal? = nil, _ context: RequestContext,
     completing: @EventLoop (Transaction, UserID) async throws(Failure) -> Void = { _, _ in }
   ) async throws(Failure) -> UserID {
     try context.requireOpenSignUp()
@@ -84,19 +80,13 @@ extension Users {
   /// - Throws: `.emailTaken` for other credentials, and if the user has signed in since;
   ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func registered(
-    by credentials: Credentials,
-    orLinkedTo user: UserID?,
-    _ context: RequestContext
+    by credentials: Credentials, orLinkedTo user: UserID?, _ context: RequestContext
   ) async throws(Failure) -> UserID {
     do throws(Failure) {
       let right = try await compare(credentials, context)
       try await right.limiter.takeBack()
       let owner = right.account.user
-      let unused = try await context.readLatest(
-        UserOriginQueries.isUnused,
-        owner,
-        owner == user
-      )
+      let unused = try await context.readLatest(UserOriginQueries.isUnused, owner, owner == user)
       if !unused.isEmpty { return owner }
     } catch .wrongCredentials {
       // The address belongs to another user.
@@ -110,8 +100,7 @@ extension Users {
   /// has `immediate` and passwords. Otherwise the result is the same for every address.
   /// - Throws: `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop package static func methods(
-    of email: String,
-    _ context: RequestContext
+    of email: String, _ context: RequestContext
   ) async throws(Failure) -> Set<LoginMethod>? {
     try EmailAddress.check(email, context)
     let settings = context.app.accountSettings
@@ -127,11 +116,8 @@ extension Users {
   ///
   /// Only the text of the mail differs between a known and an unknown address.
   @EventLoop static func mailCode(
-    for purpose: AuthenticationFlow.Purpose,
-    of user: UserID?,
-    _ credentials: Credentials,
-    _ address: EmailAddress,
-    _ context: RequestContext
+    for purpose: AuthenticationFlow.Purpose, of user: UserID?, _ credentials: Credentials,
+    _ address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> String {
     try context.mailer.requireConfigured()
     try await RequestLimiter.mail(to: address.key, for: nil, context)

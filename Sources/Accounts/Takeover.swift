@@ -15,9 +15,7 @@ package import Postgres
   /// The transaction has locked the user. A password that the reader of the mail has chosen is set
   /// after this.
   package static func run(
-    of user: UserID,
-    _ address: EmailAddress,
-    in transaction: Transaction
+    of user: UserID, _ address: EmailAddress, in transaction: Transaction
   ) async throws(Failure) {
     try await revokeAll(of: user, in: transaction)
     _ = transaction.send(PasswordQueries.remove, user)
@@ -31,9 +29,7 @@ package import Postgres
   ///
   /// Second factors stay that are older than `time`, in microseconds since 1970.
   static func revokeAll(
-    of user: UserID,
-    factorsSince time: Int = 0,
-    in transaction: Transaction
+    of user: UserID, factorsSince time: Int = 0, in transaction: Transaction
   ) async throws(Failure) {
     try await Sessions.end(.all, of: user, "account_takeover", in: transaction)
     _ = transaction.send(TakeoverQueries.removeFlows, user)
@@ -45,13 +41,11 @@ package import Postgres
 
 package enum TakeoverQueries {
   static let removeFlows = Statement<NoRow, UserID>(
-    "takeover.remove_flows",
-    "delete from authentication_flows where place = $1"
+    "takeover.remove_flows", "delete from authentication_flows where place = $1"
   )
 
   static let removeConsents = Statement<NoRow, UserID>(
-    "takeover.remove_consents",
-    "delete from consents where user_id = $1"
+    "takeover.remove_consents", "delete from consents where user_id = $1"
   )
 
   /// Removes second factors that were confirmed, and recovery codes that were made, since a time.
@@ -65,10 +59,7 @@ package enum TakeoverQueries {
     delete from second_factors
     where user_id = $1
       and coalesce(confirmed_at, created_at) >= to_timestamp($2::bigint / 1000000.0)
-    """
-  )
+    """)
 
-  package static let all: [any PreparedStatement] = [
-    removeFlows, removeConsents, removeFactors,
-  ]
+  package static let all: [any PreparedStatement] = [removeFlows, removeConsents, removeFactors]
 }

@@ -15,9 +15,7 @@ extension RateLimits {
   /// - Returns: how many limits were not full.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func reset(
-    ofEmail email: String?,
-    user: UserID? = nil,
-    from network: IPAddress? = nil,
+    ofEmail email: String?, user: UserID? = nil, from network: IPAddress? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> Int {
     var (user, key) = (user, String?.none)

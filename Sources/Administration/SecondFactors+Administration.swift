@@ -19,9 +19,7 @@ extension SecondFactors {
       guard count > 0 else { throw .notFound }
       _ = transaction.send(SecondFactorQueries.removeRecoveryCodes, user)
       Event(
-        "second_factor_remove",
-        of: user,
-        detail: ["count": .number(JSONNumber(count))]
+        "second_factor_remove", of: user, detail: ["count": .number(JSONNumber(count))]
       ).record(in: transaction)
       try await SecurityNotice.secondFactorsRemoved
         .notice(of: user, in: transaction)

@@ -43,9 +43,7 @@ package struct UserRecord: RowDecodable {
       guard let provider = json["provider"]?.string, let subject = json["subject"]?.string
       else { return nil }
       return Identity(
-        provider: IdentityProvider(provider),
-        subject: subject,
-        issuer: json["issuer"]?.string,
+        provider: IdentityProvider(provider), subject: subject, issuer: json["issuer"]?.string,
         profile: json["profile"]?.object ?? JSONObject()
       )
     }
@@ -60,9 +58,7 @@ extension Users {
   ///
   /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func record(
-    of user: UserID,
-    withDocuments: Bool = true,
-    _ context: RequestContext
+    of user: UserID, withDocuments: Bool = true, _ context: RequestContext
   ) async throws(Failure) -> UserRecord {
     try await records(of: [user], withDocuments: withDocuments, context).first.orGone(context)
   }
@@ -72,20 +68,12 @@ extension Users {
   /// With up to two documents a record is large, so the caller names few users at a time.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func records(
-    of users: some Sequence<UserID>,
-    withDocuments: Bool = true,
-    _ context: RequestContext
+    of users: some Sequence<UserID>, withDocuments: Bool = true, _ context: RequestContext
   ) async throws(Failure) -> [UserRecord] {
     let readsMetadata = withDocuments && DocumentKind.metadata.isReadable(context)
     let readsAppMetadata = withDocuments && DocumentKind.appMetadata.isReadable(context)
     let calls = users.map {
-      PendingQuery(
-        UserRecordQueries.read,
-        $0,
-        context.principal,
-        readsMetadata,
-        readsAppMetadata
-      )
+      PendingQuery(UserRecordQueries.read, $0, context.principal, readsMetadata, readsAppMetadata)
     }
     if withDocuments {
       let metadata = MemberAccess(to: .metadata, context)
@@ -122,8 +110,7 @@ extension Users {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func signIns(
-    of users: [UserID],
-    _ context: RequestContext
+    of users: [UserID], _ context: RequestContext
   ) async throws(Failure) -> [UserSignIns] {
     let ids = TextArray(users.map(\.text))
     return try await context.search(UserRecordQueries.signIns, context.app.id, ids)
@@ -150,8 +137,7 @@ package enum UserRecordQueries {
         and d.kind = 'app_metadata' and d.deleted_at is null),
       (select p.changed_at from passwords p where p.user_id = $1 and p.changed_at > c.created_at)
     from users c where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Asks all shards, once.
   static let signIns = Statement<UserSignIns, AppID, TextArray>(
@@ -159,8 +145,7 @@ package enum UserRecordQueries {
     """
     select user_id, foreign_id, last_login_at, login_count
     from users where app_id = $1 and user_id = any ($2::text[])
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [read, signIns]
 }

@@ -26,8 +26,7 @@ import Tenancy
   /// - Returns: how many addresses it has rewritten, or would, and those that conflict.
   /// - Throws: `.databaseUnavailable`.
   package static func canonicalize(
-    _ context: RequestContext,
-    trial isTrial: Bool = false
+    _ context: RequestContext, trial isTrial: Bool = false
   ) async throws(Failure) -> (rewritten: Int, conflicts: [Conflict]) {
     var (count, conflicts) = (0, [Conflict]())
     var cursor = ""
@@ -55,22 +54,14 @@ import Tenancy
 
   /// - Throws: `.emailTaken` if another user has got the address meanwhile.
   private static func rewrite(
-    _ row: StoredAddress,
-    as key: String,
-    _ context: RequestContext
+    _ row: StoredAddress, as key: String, _ context: RequestContext
   ) async throws(Failure) {
     let (app, old, user) = (context.app.id, row.subject, row.user)
     try await context.transaction { transaction async throws(Failure) in
       _ = transaction.send(SessionsQueries.lockUser, user)
       let stored = try await transaction.run(StoredAddressQueries.stored, user, old).first
       let taken = transaction.send(
-        StoredAddressQueries.take,
-        app,
-        key,
-        user,
-        row.identity,
-        row.reservedUntil,
-        row.isAssigned
+        StoredAddressQueries.take, app, key, user, row.identity, row.reservedUntil, row.isAssigned
       )
       _ = transaction.send(SubjectQueries.release, app, .email, old, user)
       if let stored {
@@ -115,8 +106,7 @@ package enum StoredAddressQueries {
     where app_id = $1 and provider = 'email' and subject > $2
       and (subject ~ '[^ -~]' or subject ~ '[@.]xn--')
     order by subject limit 1000
-    """
-  )
+    """)
 
   /// Returns the user who has an address, or for whom it is reserved.
   static let holder = Statement<UserID, AppID, String>(
@@ -124,8 +114,7 @@ package enum StoredAddressQueries {
     """
     select user_id from identity_subjects
     where app_id = $1 and provider = 'email' and subject = $2
-    """
-  )
+    """)
 
   static let stored = Statement<String, UserID, String>(
     "stored_addresses.stored",
@@ -140,31 +129,27 @@ package enum StoredAddressQueries {
       app_id, provider, subject, user_id, identity_id, reserved_until, assigned)
     values ($1, 'email', $2, $3, $4, $5::timestamptz, $6)
     on conflict (app_id, provider, subject) do nothing returning subject
-    """
-  )
+    """)
 
   static let setAddress = Statement<NoRow, UserID, String>(
     "stored_addresses.set_address",
     """
     update users set email = $2, version = version + 1, updated_at = now() where user_id = $1
-    """
-  )
+    """)
 
   static let setIdentity = Statement<NoRow, UserID, String, String>(
     "stored_addresses.set_identity",
     """
     update identities set subject = $3
     where user_id = $1 and provider in ('password', 'linked-password', 'email') and subject = $2
-    """
-  )
+    """)
 
   static let setReserved = Statement<NoRow, UserID, String, String>(
     "stored_addresses.set_reserved",
     """
     update additional_subjects set subject = $3
     where user_id = $1 and provider = 'email' and subject = $2
-    """
-  )
+    """)
 
   static let setTokens = Statement<NoRow, UserID, String, String>(
     "stored_addresses.set_tokens",

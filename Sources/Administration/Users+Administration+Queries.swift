@@ -27,10 +27,7 @@ package struct AdministeredUser: RowDecodable {
       return
     }
     address = Address(
-      text: text,
-      key: try row.text(3),
-      isVerified: try row.bool(4),
-      isCredential: try row.bool(5),
+      text: text, key: try row.text(3), isVerified: try row.bool(4), isCredential: try row.bool(5),
       language: row.text(ifAny: 6)
     )
   }
@@ -47,8 +44,7 @@ package enum UsersAdministrationQueries {
     from profiles p
     where p.app_id = $1 and p.id > coalesce($2, '')
     order by p.id limit $3::bigint
-    """
-  )
+    """)
 
   static let find = Statement<AdministeredUser, UserID, AppID>(
     "users.administered",
@@ -60,8 +56,7 @@ package enum UsersAdministrationQueries {
         where i.user_id = $1 and i.provider in ('password', 'email')),
       u.locale
     from users u where u.user_id = $1 and u.app_id = $2
-    """
-  )
+    """)
 
   /// - Parameter 2: since when the user is blocked; null to unblock it.
   static let setBlocked = Statement<NoRow, UserID, ServerTime?>(
@@ -69,8 +64,7 @@ package enum UsersAdministrationQueries {
     """
     update users set blocked_at = $2::timestamptz, version = version + 1, updated_at = now()
     where user_id = $1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [page, find, setBlocked]
 }

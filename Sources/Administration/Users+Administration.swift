@@ -17,15 +17,10 @@ extension Users {
   /// - Returns: the profiles.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
-    after cursor: UserID? = nil,
-    count: Int = PageLimit.most,
-    _ context: RequestContext
+    after cursor: UserID? = nil, count: Int = PageLimit.most, _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
     let profiles = try await context.search(
-      UsersAdministrationQueries.page,
-      context.app.id,
-      cursor,
-      count
+      UsersAdministrationQueries.page, context.app.id, cursor, count
     )
     return Page(profiles, of: count)
   }
@@ -34,8 +29,7 @@ extension Users {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func holder(
-    of email: String,
-    _ context: RequestContext
+    of email: String, _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     try await Accounts.holder(of: EmailAddress(email, context), context)
   }
@@ -44,10 +38,7 @@ extension Users {
   ///
   /// It changes nothing if the user is already in that state.
   @EventLoop package static func setBlocked(
-    _ isBlocked: Bool,
-    _ user: UserID,
-    _ found: AdministeredUser,
-    in transaction: Transaction
+    _ isBlocked: Bool, _ user: UserID, _ found: AdministeredUser, in transaction: Transaction
   ) async throws(Failure) {
     guard found.isBlocked != isBlocked else { return }
     let time = isBlocked ? ServerTime() : nil
@@ -62,8 +53,7 @@ extension Users {
   /// therefore takes the account over, as after a verification by mail only.
   /// - Throws: `.notFound` also if the user has no address, `.databaseUnavailable`.
   @EventLoop package static func verifyEmail(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await change(user, context) { (transaction, found) async throws(Failure) in
       try await verifyEmail(of: user, found, in: transaction)
@@ -72,9 +62,7 @@ extension Users {
 
   /// Marks the address of a locked user as verified, in a transaction.
   @EventLoop package static func verifyEmail(
-    of user: UserID,
-    _ found: AdministeredUser,
-    in transaction: Transaction
+    of user: UserID, _ found: AdministeredUser, in transaction: Transaction
   ) async throws(Failure) {
     guard let address = found.address else { throw .notFound }
     guard !address.isVerified else { return }
@@ -87,19 +75,12 @@ extension Users {
   /// - Throws: `.noEmail` if the user does not sign in by an address, `.emailTaken`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func setEmail(
-    _ email: String,
-    _ address: EmailAddress,
-    isVerified: Bool,
-    of user: UserID,
+    _ email: String, _ address: EmailAddress, isVerified: Bool, of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) {
     let notice = try await SecurityNotice.emailReplaced.notice(of: user, in: transaction)
     let before = try await Emails.replace(
-      by: address,
-      email,
-      isVerified ? .backEnd : .unverified,
-      of: user,
-      in: transaction
+      by: address, email, isVerified ? .backEnd : .unverified, of: user, in: transaction
     )
     Event("email_change", of: user).record(in: transaction)
     if before.email != nil { notice.queue(in: transaction) }
@@ -111,9 +92,7 @@ extension Users {
   /// - Throws: `.notFound`, `.sessionEnded`, `.preconditionFailed`, errors of `body`.
   @discardableResult
   @EventLoop package static func change<Outcome>(
-    _ user: UserID,
-    if condition: VersionCondition = VersionCondition(),
-    _ context: RequestContext,
+    _ user: UserID, if condition: VersionCondition = VersionCondition(), _ context: RequestContext,
     _ body: @EventLoop (Transaction, AdministeredUser) async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
     try await context.transaction { transaction async throws(Failure) in

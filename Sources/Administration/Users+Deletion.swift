@@ -16,10 +16,8 @@ extension Users {
   ///   - context: the context of the request.
   /// - Throws: `.notFound`, `.sessionEnded`, `.preconditionFailed`, `.databaseUnavailable`.
   @EventLoop package static func delete(
-    _ user: UserID,
-    if condition: VersionCondition = VersionCondition(),
-    next: NextActive = .mostRecent,
-    _ context: RequestContext
+    _ user: UserID, if condition: VersionCondition = VersionCondition(),
+    next: NextActive = .mostRecent, _ context: RequestContext
   ) async throws(Failure) {
     let picture = try await change(user, if: condition, context) {
       (transaction, _) async throws(Failure) in

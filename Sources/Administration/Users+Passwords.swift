@@ -13,9 +13,7 @@ extension Users {
   /// - Throws: `.notFound` also if the user does not log in by an address, `.invalid`,
   ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func setPassword(
-    _ password: String,
-    of user: UserID,
-    _ context: RequestContext
+    _ password: String, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     let hash = try await hash(of: password, for: user, context)
     try await change(user, context) { (transaction, _) async throws(Failure) in
@@ -27,9 +25,7 @@ extension Users {
   ///
   /// - Throws: `.notFound` if the user does not, `.invalid`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func hash(
-    of password: String,
-    for user: UserID,
-    _ context: RequestContext
+    of password: String, for user: UserID, _ context: RequestContext
   ) async throws(Failure) -> String {
     let found = try await context.read(UsersAdministrationQueries.find, user, context.app.id)
     guard let address = found.first?.address, address.isCredential else { throw .notFound }
@@ -39,9 +35,7 @@ extension Users {
 
   /// Sets the password of a locked user by its hash, in a transaction.
   @EventLoop package static func setPassword(
-    _ hash: String,
-    of user: UserID,
-    in transaction: Transaction
+    _ hash: String, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     try await Users.store(hash, of: user, in: transaction)
     try await revoke(of: user, "password_set", in: transaction)
@@ -53,18 +47,13 @@ extension Users {
   /// - Throws: `.notFound` also if the user has no address, `.mailNotConfigured`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func mailReset(
-    to user: UserID,
-    _ context: RequestContext
+    to user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try context.mailer.requireConfigured()
     try await change(user, context) { (transaction, found) async throws(Failure) in
       guard let address = found.address else { throw .notFound }
       EmailToken(
-        .reset,
-        to: address.text,
-        of: user,
-        in: address.language,
-        context
+        .reset, to: address.text, of: user, in: address.language, context
       ).queue(in: transaction)
       Event("password_reset_mail", of: user).record(in: transaction)
     }

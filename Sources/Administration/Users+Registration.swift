@@ -11,9 +11,7 @@ extension Users {
   /// - Returns: the user.
   /// - Throws: as `registerOnly`; `.memberNotWritable`, `.schemaMismatch`, `.documentTooLarge`.
   @EventLoop package static func registerOnly(
-    _ credentials: Credentials,
-    with members: UserRevision,
-    _ context: RequestContext
+    _ credentials: Credentials, with members: UserRevision, _ context: RequestContext
   ) async throws(Failure) -> UserID {
     var writes: [DocumentWrite] = []
     for (kind, members) in members.documents {

@@ -34,9 +34,7 @@ extension Users {
   ///   `.documentTooLarge`, `.preconditionFailed` if `condition` does not allow the version of the
   ///   user, `.notFound`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func revise(
-    _ user: UserID,
-    _ revision: UserRevision,
-    if condition: VersionCondition = VersionCondition(),
+    _ user: UserID, _ revision: UserRevision, if condition: VersionCondition = VersionCondition(),
     _ context: RequestContext
   ) async throws(Failure) {
     var hash: String?
@@ -74,11 +72,7 @@ extension Users {
           }
           if let email = revision.email, let address {
             try await setEmail(
-              email.text,
-              address,
-              isVerified: email.isVerified,
-              of: user,
-              in: transaction
+              email.text, address, isVerified: email.isVerified, of: user, in: transaction
             )
           }
           if let isVerified = revision.isEmailVerified {
@@ -89,12 +83,8 @@ extension Users {
             try await setBlocked(isBlocked, user, found, in: transaction)
           }
           _ = transaction.send(
-            UserRevisionQueries.finish,
-            user,
-            found.version,
-            !writes.isEmpty,
-            revision.pictureURL != nil,
-            revision.pictureURL?.string
+            UserRevisionQueries.finish, user, found.version, !writes.isEmpty,
+            revision.pictureURL != nil, revision.pictureURL?.string
           )
         }
         return .done(())
@@ -108,10 +98,7 @@ extension Users {
 
   /// Verifies the address of a locked user; refuses to make a verified one unverified.
   @EventLoop private static func setVerified(
-    _ isVerified: Bool,
-    _ user: UserID,
-    _ found: AdministeredUser,
-    in transaction: Transaction
+    _ isVerified: Bool, _ user: UserID, _ found: AdministeredUser, in transaction: Transaction
   ) async throws(Failure) {
     guard let address = found.address else { throw .noEmail }
     guard isVerified || !address.isVerified else {
@@ -122,10 +109,7 @@ extension Users {
 
   /// Returns the write of a document with new members, from its stored version.
   @EventLoop private static func write(
-    _ kind: DocumentKind,
-    _ members: JSONObject,
-    isMerge: Bool,
-    of user: UserID,
+    _ kind: DocumentKind, _ members: JSONObject, isMerge: Bool, of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> DocumentWrite {
     try kind.requireWritable(context)
@@ -167,8 +151,7 @@ package enum UserRevisionQueries {
         or $4::boolean and picture_url is distinct from $5)::int,
       updated_at = now()
     where user_id = $1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [finish]
 }

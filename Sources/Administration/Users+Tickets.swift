@@ -17,9 +17,7 @@ extension Users {
   /// - Throws: `.noEmail` if the user has no address, or does not sign in by the one that the reset
   ///   does not verify; `.noHostName`, `.notFound`, `.loginMethodDisabled`, `.databaseUnavailable`.
   @EventLoop package static func link(
-    for purpose: EmailToken.Purpose,
-    _ ticket: EmailToken.Ticket,
-    of user: UserID,
+    for purpose: EmailToken.Purpose, _ ticket: EmailToken.Ticket, of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> String {
     try context.requireOpen(.password)

@@ -14,12 +14,8 @@ import WireKit
   nonisolated static let routes =
     [
       Route(
-        .post,
-        path,
-        access: .refreshToken,
-        body: .json(limit: 4_096).lenient(assuming: .json),
-        summary: "Make an API key, which is shown this once",
-        make
+        .post, path, access: .refreshToken, body: .json(limit: 4_096).lenient(assuming: .json),
+        summary: "Make an API key, which is shown this once", make
       ),
       Route(.get, path, access: .refreshToken, summary: "List the API keys") {
         (call) async throws(Failure) in
@@ -45,12 +41,7 @@ import WireKit
       },
     ]
     + [("enable", false), ("disable", true)].map { action, isDisabled in
-      Route(
-        .put,
-        "\(keyPath)/\(action)",
-        access: .refreshToken,
-        summary: "\(action) an API key"
-      ) {
+      Route(.put, "\(keyPath)/\(action)", access: .refreshToken, summary: "\(action) an API key") {
         (call) async throws(Failure) in
         if !isDisabled { try await call.requireProof() }
         return try await changing(call) { (key) async throws(Failure) in
@@ -94,17 +85,13 @@ import WireKit
   }
 
   /// Throws `.insufficientScope` if the key has opened the session, which then cannot remove it.
-  private static func requireOtherOpener(
-    than key: APIKeyID,
-    _ call: Call
-  ) async throws(Failure) {
+  private static func requireOtherOpener(than key: APIKeyID, _ call: Call) async throws(Failure) {
     let opener = try await APIKeys.opener(of: call.user, call.context)
     guard opener != key else { throw .insufficientScope(Scopes.updateIdentities) }
   }
 
   private static func changing(
-    _ call: Call,
-    by body: @EventLoop (APIKeyID) async throws(Failure) -> Void
+    _ call: Call, by body: @EventLoop (APIKeyID) async throws(Failure) -> Void
   ) async throws(Failure) -> Response {
     do throws(Failure) {
       try await body(call.captured("key"))

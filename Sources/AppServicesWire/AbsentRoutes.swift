@@ -22,9 +22,7 @@ enum AbsentRoutes {
       ServiceError(.notFound, "GraphQL is not offered", .noService)
     },
     absent(
-      .get,
-      "\(app)/auth/providers/{provider}/login",
-      "Refuse to log in by way of a provider's page"
+      .get, "\(app)/auth/providers/{provider}/login", "Refuse to log in by way of a provider's page"
     ) { call in
       let name = call.text("provider")
       switch Provider(rawValue: name) {
@@ -40,9 +38,7 @@ enum AbsentRoutes {
   }
 
   private static func absent(
-    _ method: Method,
-    _ pattern: String,
-    _ summary: String,
+    _ method: Method, _ pattern: String, _ summary: String,
     _ error: @escaping @EventLoop @Sendable (Call) -> ServiceError
   ) -> Route {
     Route(method, pattern, access: .open, summary: summary) { call in error(call).response(to: call)

@@ -13,17 +13,12 @@ package struct AppServicesSettings: SettingsSection {
 
   package init(_ read: inout SettingsReader) {
     isOffered = read.flag(
-      "app_services",
-      false,
-      safe: false,
-      "whether clients of App Services may call the app"
+      "app_services", false, safe: false, "whether clients of App Services may call the app"
     )
     collection = read.text(
       "app_services_collection",
       .text(
-        0...362,
-        "collection",
-        "This setting must be service/database/collection, or empty.",
+        0...362, "collection", "This setting must be service/database/collection, or empty.",
         Self.isCollection
       ),
       "",
@@ -32,8 +27,7 @@ package struct AppServicesSettings: SettingsSection {
     userField = read.text(
       "app_services_user_field",
       .text(
-        1...100,
-        "field",
+        1...100, "field",
         "This setting must be a name of 1 to 100 characters without dots and dollar signs.",
         Self.isField
       ),

@@ -29,8 +29,7 @@ package struct AppServicesWire: Wire {
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
-      sent: [.authorization, .contentType, .accept, .requestID],
-      exposed: [.retryAfter, .requestID]
+      sent: [.authorization, .contentType, .accept, .requestID], exposed: [.retryAfter, .requestID]
     )
   }
 

@@ -17,8 +17,7 @@ enum CollectionOperation: String, Sendable {
   ///
   /// The work runs off the event loop.
   @EventLoop func perform(
-    _ arguments: Arguments,
-    on collection: CustomDataCollection
+    _ arguments: Arguments, on collection: CustomDataCollection
   ) async throws(Failure) -> Result<[UInt8], ServiceError> {
     let rules = collection.rules
     switch self {
@@ -49,8 +48,7 @@ enum CollectionOperation: String, Sendable {
   }
 
   private func looked(
-    for arguments: Arguments,
-    _ document: BSONDocument?
+    for arguments: Arguments, _ document: BSONDocument?
   ) throws(ServiceError) -> JSON {
     var budget = Budget()
     guard self != .aggregate else {
@@ -67,9 +65,7 @@ enum CollectionOperation: String, Sendable {
   }
 
   private func changed(
-    by arguments: Arguments,
-    _ document: BSONDocument?,
-    _ rules: CollectionRules
+    by arguments: Arguments, _ document: BSONDocument?, _ rules: CollectionRules
   ) throws(ServiceError) -> (DocumentEdit, JSON) {
     var budget = Budget()
     switch self {
@@ -126,9 +122,7 @@ func count(_ isOne: Bool) -> JSON { ["$numberInt": isOne ? "1" : "0"] }
 ///
 /// If the call has several documents, none is inserted.
 private func insert(
-  _ documents: [JSON],
-  beside present: BSONDocument?,
-  _ rules: CollectionRules
+  _ documents: [JSON], beside present: BSONDocument?, _ rules: CollectionRules
 ) throws(ServiceError) -> (DocumentEdit, [JSON]) {
   var made: [BSONDocument] = []
   for json in documents.prefix(2) {

@@ -52,18 +52,13 @@ struct DocumentRevision: Sendable {
     }
     update = try mongo { () throws(OperatorError) in
       try Update(
-        json,
-        arrayFilters: JSONArray(filters),
-        isReplacement: kind == .replacement,
-        patterns
+        json, arrayFilters: JSONArray(filters), isReplacement: kind == .replacement, patterns
       )
     }
   }
 
   func applied(
-    to document: BSONDocument?,
-    _ rules: CollectionRules,
-    _ budget: inout Budget
+    to document: BSONDocument?, _ rules: CollectionRules, _ budget: inout Budget
   ) throws(ServiceError) -> Effect {
     let result: Update.UpdatedDocument? = try mongo { () throws(OperatorError) in
       guard let document else { return nil }
@@ -77,9 +72,7 @@ struct DocumentRevision: Sendable {
       // A malformed wrapper that another API stored may stay, and may be removed.
       if document.malformedWrapper == nil { _ = try Self.wellFormed(after) }
       return Effect(
-        change: isModified ? .put(after.json(.stored)) : .keep,
-        before: document,
-        after: after,
+        change: isModified ? .put(after.json(.stored)) : .keep, before: document, after: after,
         isModified: isModified
       )
     }

@@ -25,9 +25,7 @@ import WireKit
           call.context.app.accountSettings.signUp == .verifyFirst
           ? "confirmation functions are not offered" : "automatic confirmation is enabled"
         return ServiceError(
-          .badRequest,
-          "cannot run confirmation for \(values[0]): \(reason)",
-          .badRequest
+          .badRequest, "cannot run confirmation for \(values[0]): \(reason)", .badRequest
         ).response(to: call)
       }
     },
@@ -42,26 +40,18 @@ import WireKit
     route("reset/call", "Refuse to run a reset function") { (call) async throws(Failure) in
       try await answering(call, "email") { (values) in
         ServiceError(
-          .badRequest,
-          "failed to reset password for user \"\(values[0])\"",
-          .badRequest
+          .badRequest, "failed to reset password for user \"\(values[0])\"", .badRequest
         ).response(to: call)
       }
     },
   ]
 
   private nonisolated static func route(
-    _ path: String,
-    _ summary: String,
-    _ handler: @escaping Route.Handler
+    _ path: String, _ summary: String, _ handler: @escaping Route.Handler
   ) -> Route {
     Route(
-      .post,
-      "\(AppServicesWire.appPrefix)/auth/providers/local-userpass/\(path)",
-      access: .open,
-      body: .json(limit: 65_536).lenient(assuming: .json),
-      summary: summary,
-      handler
+      .post, "\(AppServicesWire.appPrefix)/auth/providers/local-userpass/\(path)", access: .open,
+      body: .json(limit: 65_536).lenient(assuming: .json), summary: summary, handler
     )
   }
 
@@ -69,8 +59,7 @@ import WireKit
   ///
   /// Other members are ignored.
   private static func answering(
-    _ call: Call,
-    _ names: String...,
+    _ call: Call, _ names: String...,
     by body: @EventLoop ([String]) async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
     var values: [String] = []

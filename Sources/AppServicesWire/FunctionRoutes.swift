@@ -10,12 +10,9 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .post,
-      "\(AppServicesWire.appPrefix)\(path)",
-      access: .user(scope: Scopes.updateMetadata),
+      .post, "\(AppServicesWire.appPrefix)\(path)", access: .user(scope: Scopes.updateMetadata),
       body: .json(limit: 1_048_576).lenient(assuming: .json).holdingDocuments,
-      summary: "Call an operation on the collection of custom data",
-      call
+      summary: "Call an operation on the collection of custom data", call
     )
   ]
 
@@ -37,9 +34,7 @@ import WireKit
     }
   }
 
-  private static func result(
-    of call: Call
-  ) async throws(Failure) -> Result<[UInt8], ServiceError> {
+  private static func result(of call: Call) async throws(Failure) -> Result<[UInt8], ServiceError> {
     guard let name = call.json["name"]?.string else { return .failure(.invalidCall) }
     let (context, user) = (call.context, try call.user)
     let operation: CollectionOperation
@@ -56,9 +51,7 @@ import WireKit
   }
 
   private static func request(
-    _ body: JSON,
-    _ name: String,
-    _ namespace: Namespace?
+    _ body: JSON, _ name: String, _ namespace: Namespace?
   ) throws(ServiceError) -> (CollectionOperation, Arguments) {
     guard let service = body["service"]?.string else {
       throw ServiceError(.notFound, "function not found: '\(name)'", .noFunction)
@@ -75,16 +68,13 @@ import WireKit
     else {
       guard let schema = only["schema_name"]?.string else { throw .invalidCall }
       throw ServiceError(
-        .badRequest,
-        "no rule exists for schema '\(schema)': name the database and the collection",
+        .badRequest, "no rule exists for schema '\(schema)': name the database and the collection",
         .noRule
       )
     }
     guard namespace.isOf(database, collection) else {
       throw ServiceError(
-        .badRequest,
-        "no rule exists for namespace '\(database).\(collection)'",
-        .noRule
+        .badRequest, "no rule exists for namespace '\(database).\(collection)'", .noRule
       )
     }
     return (operation, Arguments(only))

@@ -7,9 +7,7 @@ import WireKit
 enum LocationRoutes {
   static let routes = [
     Route(
-      .get,
-      "\(AppServicesWire.appPrefix)/location",
-      access: .open,
+      .get, "\(AppServicesWire.appPrefix)/location", access: .open,
       summary: "Read the URL of the service of an app"
     ) { call in
       Response(.ok, json: body(call.origin).serialized())

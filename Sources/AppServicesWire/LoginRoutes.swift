@@ -11,12 +11,9 @@ import WireKit
 @EventLoop enum LoginRoutes {
   nonisolated static let routes = [
     Route(
-      .post,
-      "\(AppServicesWire.appPrefix)/auth/providers/{provider}/login",
-      access: .open,
+      .post, "\(AppServicesWire.appPrefix)/auth/providers/{provider}/login", access: .open,
       body: .json(limit: 65_536).lenient(assuming: .json),
-      summary: "Sign a user in, or link a credential to the user",
-      login
+      summary: "Sign a user in, or link a credential to the user", login
     )
   ]
 
@@ -41,9 +38,7 @@ import WireKit
   }
 
   private static func signIn(
-    _ credential: Provider.Credential,
-    _ provider: Provider,
-    _ call: Call
+    _ credential: Provider.Credential, _ provider: Provider, _ call: Call
   ) async throws(Failure) -> Response {
     let context = call.context
     context.bareDevice = UnauthenticatedDevice(named: device(in: call.json))
@@ -71,9 +66,7 @@ import WireKit
         .response(to: call)
     }
     return ServiceTokens.response(
-      context.principal,
-      access: grant.accessToken,
-      refresh: grant.refreshToken
+      context.principal, access: grant.accessToken, refresh: grant.refreshToken
     )
   }
 
@@ -94,9 +87,7 @@ import WireKit
   ///
   /// An error is never 401. realm-web would refresh its access token and repeat the call forever.
   private static func link(
-    _ credential: Provider.Credential,
-    _ provider: Provider,
-    _ call: Call
+    _ credential: Provider.Credential, _ provider: Provider, _ call: Call
   ) async throws(Failure) -> Response {
     // A login and a link share one route, so the route cannot require the token.
     try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .session)
@@ -108,8 +99,7 @@ import WireKit
     // A guest needs no second factor. After a link, this access token would lack the required one.
     guard context.app.sessionSettings.mfa != .required else {
       return ServiceError.refusedLink(
-        .badRequest,
-        "the app requires a second factor, and this client cannot send one"
+        .badRequest, "the app requires a second factor, and this client cannot send one"
       ).response(to: call)
     }
     try await UserOrigins.note(anonymous: user, context)
@@ -117,18 +107,13 @@ import WireKit
       switch credential {
       case .none:
         return ServiceError.refusedLink(
-          .badRequest,
-          "anonymous credentials cannot be linked"
+          .badRequest, "anonymous credentials cannot be linked"
         ).response(to: call)
       case .password(let credentials):
         try await Identities.linkRegistered(credentials, to: user, context)
       case .token(let token):
         _ = try await Identities.linkToken(
-          token,
-          accepting: provider.accepts,
-          to: user,
-          as: nil,
-          context
+          token, accepting: provider.accepts, to: user, as: nil, context
         )
       case .apiKey(let key):
         guard try await APIKeys.shown(key, context).owner == user else {
@@ -149,8 +134,7 @@ import WireKit
         .response(to: call)
     }
     return ServiceTokens.response(
-      context.principal,
-      access: try await Sessions.accessToken(as: .appServices, context),
+      context.principal, access: try await Sessions.accessToken(as: .appServices, context),
       refresh: Sessions.signedRefreshToken(as: .appServices, context) ?? ""
     )
   }

@@ -42,9 +42,7 @@ struct Search: Sendable {
   func changed(_ document: BSONDocument, _ budget: inout Budget) throws(ServiceError) -> JSON {
     guard !projection.isPositional else {
       throw .mongo(
-        "BadValue",
-        "cannot use a positional projection and return the new document",
-        at: ""
+        "BadValue", "cannot use a positional projection and return the new document", at: ""
       )
     }
     return try mongo { () throws(OperatorError) in try projection.apply(to: document, &budget) }
@@ -103,9 +101,7 @@ struct Pipeline: Sendable {
     }
     switch name {
     case "$match":
-      return .match(
-        try mongo { () throws(OperatorError) in try Query(operand, patterns) }
-      )
+      return .match(try mongo { () throws(OperatorError) in try Query(operand, patterns) })
     case "$project":
       guard let fields = operand.object, fields.count > 0 else {
         throw .database("$project must be a document that is not empty")
@@ -126,9 +122,7 @@ struct Pipeline: Sendable {
   }
 
   private static func number(
-    _ operand: JSON,
-    _ name: String,
-    from least: Int
+    _ operand: JSON, _ name: String, from least: Int
   ) throws(ServiceError) -> Int {
     let number = try mongo { () throws(OperatorError) in try BSON(operand) }.integer
     guard let number, number >= least else {

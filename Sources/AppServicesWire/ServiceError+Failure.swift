@@ -37,9 +37,7 @@ extension ServiceError {
       ServiceError(.methodNotAllowed, "this path has other methods", .method)
     case .internalOnly:
       ServiceError(
-        .forbidden,
-        "only the server and its internal networks may use this path",
-        .forbidden
+        .forbidden, "only the server and its internal networks may use this path", .forbidden
       )
     case .uriTooLong: ServiceError(.uriTooLong, "the path is too long", .badRequest)
     case .headerTooLarge:
@@ -72,15 +70,11 @@ extension ServiceError {
       ServiceError(.forbidden, "the last login method cannot be removed", .invalidParameter)
     case .tooManyAPIKeys:
       ServiceError(
-        .badRequest,
-        "a user may have at most \(limit(of: failure)) API keys",
-        .invalidParameter
+        .badRequest, "a user may have at most \(limit(of: failure)) API keys", .invalidParameter
       )
     case .deviceFull:
       ServiceError(
-        .conflict,
-        "the device knows \(limit(of: failure)) users already",
-        .invalidParameter
+        .conflict, "the device knows \(limit(of: failure)) users already", .invalidParameter
       )
     case .invalidMailToken:
       ServiceError(.badRequest, "userpass token is expired or invalid", .userpassToken)
@@ -107,9 +101,7 @@ extension ServiceError {
       ServiceError(.conflict, "another call has changed it meanwhile", .conflict)
     case .tooLarge:
       ServiceError(
-        .contentTooLarge,
-        "the body may have at most \(limit(of: failure)) bytes",
-        .badRequest
+        .contentTooLarge, "the body may have at most \(limit(of: failure)) bytes", .badRequest
       )
     case .unsupportedMedia:
       ServiceError(.unsupportedMediaType, "the body must be JSON", .badRequest)
@@ -153,9 +145,7 @@ extension ServiceError {
     case .sessionEnded, .tokenExpired: return .noRefreshToken
     case .tokenInvalid where AccessTokens.claimedType(of: token) == "access":
       return ServiceError(
-        .unauthorized,
-        "invalid refresh token: incorrect token type",
-        .invalidSession
+        .unauthorized, "invalid refresh token: incorrect token type", .invalidSession
       )
     default: return ServiceError(.unauthorized, "signature is invalid", .invalidSession)
     }
@@ -164,9 +154,7 @@ extension ServiceError {
   @EventLoop private static func emptyBearer(_ call: Call) -> ServiceError {
     guard case .bearer = call.route?.access else { return .invalidSession }
     return ServiceError(
-      .unauthorized,
-      "expected Authorization header with JWT (Bearer schema)",
-      .missingAuth
+      .unauthorized, "expected Authorization header with JWT (Bearer schema)", .missingAuth
     )
   }
 

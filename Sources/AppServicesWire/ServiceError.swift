@@ -50,9 +50,7 @@ struct ServiceError: Error {
   ///
   /// realm-web treats this text as a logout already done.
   static let noRefreshToken = ServiceError(
-    .unauthorized,
-    "invalid session: failed to find refresh token",
-    .invalidSession
+    .unauthorized, "invalid session: failed to find refresh token", .invalidSession
   )
   static let invalidPassword = ServiceError(.unauthorized, "unauthorized", .invalidPassword)
   /// The error for the right password before the address is verified.
@@ -64,14 +62,11 @@ struct ServiceError: Error {
   ///
   /// No SDK can send one.
   static let secondFactorRequired = ServiceError(
-    .unauthorized,
-    "second factor required: the user needs one, and this client cannot send it",
+    .unauthorized, "second factor required: the user needs one, and this client cannot send it",
     .auth
   )
   static let signUpClosed = ServiceError(
-    .forbidden,
-    "sign-up is closed: the app's settings do not let clients register",
-    .forbidden
+    .forbidden, "sign-up is closed: the app's settings do not let clients register", .forbidden
   )
   static let noSuchKey = ServiceError(.notFound, "API key not found", .noKey)
   static let invalidCall = ServiceError(.badRequest, "invalid function call request", .badRequest)

@@ -57,8 +57,7 @@ import JSON
 
   /// Returns the custom data for a token, or nil if it is too long for a header field.
   private static func userData(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> JSON? {
     do throws(Failure) {
       return try await CustomDataCollection(of: user, context).read(upTo: userDataLimit)

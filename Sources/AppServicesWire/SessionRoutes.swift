@@ -12,9 +12,7 @@ import WireKit
 @EventLoop enum SessionRoutes {
   nonisolated static let routes = [
     Route(
-      .post,
-      "\(AppServicesWire.authPrefix)/session",
-      access: .refreshToken,
+      .post, "\(AppServicesWire.authPrefix)/session", access: .refreshToken,
       summary: "Get an access token with the custom data of now"
     ) { (call) async throws(Failure) in
       try await Sessions.renew(as: .appServices, call.context)
@@ -23,27 +21,20 @@ import WireKit
       return Response(.created, json: body.serialized())
     },
     Route(
-      .delete,
-      "\(AppServicesWire.authPrefix)/session",
-      access: .refreshToken,
-      summary: "Log out"
+      .delete, "\(AppServicesWire.authPrefix)/session", access: .refreshToken, summary: "Log out"
     ) { (call) async throws(Failure) in
       try await Sessions.logout(call.user, call.context)
       return Response(.noContent)
     },
     Route(
-      .get,
-      "\(AppServicesWire.authPrefix)/profile",
-      access: .user(scope: Scopes.readUser),
+      .get, "\(AppServicesWire.authPrefix)/profile", access: .user(scope: Scopes.readUser),
       summary: "Read the profile and the identities"
     ) { (call) async throws(Failure) in
       try await profile(call)
     },
     Route(
-      .delete,
-      "\(AppServicesWire.authPrefix)/delete",
-      access: .user(scope: Scopes.updateMetadata, proof: .session),
-      summary: "Delete the user"
+      .delete, "\(AppServicesWire.authPrefix)/delete",
+      access: .user(scope: Scopes.updateMetadata, proof: .session), summary: "Delete the user"
     ) { (call) async throws(Failure) in
       try LoginRoutes.requireOwnAccessToken(of: call, for: Scopes.updateMetadata)
       try await call.requireProof()
@@ -100,9 +91,7 @@ struct UserIdentity: Sendable {
 
   /// Returns the identities of a user in the order of their creation, the anonymous one first.
   static func all(
-    _ identities: [IdentityInfo],
-    of profile: Profile,
-    wasAnonymous: Bool
+    _ identities: [IdentityInfo], of profile: Profile, wasAnonymous: Bool
   ) -> [UserIdentity] {
     let found = identities.map { UserIdentity($0, of: profile) }
     // The domain has no anonymous identity once the user has another login method. Clients show how
@@ -152,11 +141,7 @@ struct UserIdentity: Sendable {
   /// The claims of the issuers' last tokens replace names of the profile, as App Services reads
   /// them at each sign-in. They replace neither the address nor the picture of the user. realm-core
   /// accepts only strings.
-  static func data(
-    of profile: Profile,
-    _ identities: [IdentityInfo],
-    picture: String?
-  ) -> JSON {
+  static func data(of profile: Profile, _ identities: [IdentityInfo], picture: String?) -> JSON {
     var data = JSONObject()
     func add(_ members: [(String, String?)]) {
       for (name, value) in members { if let value { data[name] = .string(value) } }

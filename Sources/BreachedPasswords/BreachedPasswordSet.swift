@@ -114,10 +114,7 @@ struct HashFile {
 
   /// Returns the hashes of a range.
   func hashes(from start: Int, to end: Int) throws(BreachedPasswordSetError) -> [UInt64] {
-    let bytes = try bytes(
-      from: Self.mark.count + start * Self.width,
-      (end - start) * Self.width
-    )
+    let bytes = try bytes(from: Self.mark.count + start * Self.width, (end - start) * Self.width)
     return unsafe bytes.withUnsafeBytes { all in
       (0..<end - start).map { index in
         unsafe UInt64(
@@ -133,10 +130,7 @@ struct HashFile {
     while filled < length {
       let count = unsafe bytes.withUnsafeMutableBytes { space in
         unsafe pread(
-          descriptor,
-          space.baseAddress?.advanced(by: filled),
-          length - filled,
-          offset + filled
+          descriptor, space.baseAddress?.advanced(by: filled), length - filled, offset + filled
         )
       }
       if count < 0, errno == EINTR { continue }

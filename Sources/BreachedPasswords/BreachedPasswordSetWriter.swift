@@ -91,8 +91,7 @@ private final class HashOutput {
     guard descriptor < 0 else { return }
     guard errno == EEXIST else { throw BreachedPasswordSetError(path, code: errno) }
     throw BreachedPasswordSetError(
-      path,
-      "exists: another run is writing it, or one was killed; then remove the file"
+      path, "exists: another run is writing it, or one was killed; then remove the file"
     )
   }
 
@@ -117,11 +116,7 @@ private final class HashOutput {
     var written = 0
     while written < buffer.count {
       let count = unsafe buffer.withUnsafeBytes { bytes in
-        unsafe write(
-          descriptor,
-          bytes.baseAddress?.advanced(by: written),
-          bytes.count - written
-        )
+        unsafe write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
       }
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw BreachedPasswordSetError(path, code: errno) }

@@ -22,12 +22,7 @@ package struct Pools {
   /// Runs other long calculations.
   let calculator: FairPool
 
-  package init(
-    passwords: FairPool,
-    pictures: FairPool,
-    files: BlockingPool,
-    calculator: FairPool
-  ) {
+  package init(passwords: FairPool, pictures: FairPool, files: BlockingPool, calculator: FairPool) {
     self.passwords = passwords
     self.pictures = pictures
     self.files = files
@@ -45,9 +40,7 @@ extension Configuration {
   ///   - report: receives errors for the operator.
   /// - Returns: the dependencies.
   @EventLoop package func dependencies(
-    on database: Database,
-    _ pools: Pools,
-    sendsMail: Bool,
+    on database: Database, _ pools: Pools, sendsMail: Bool,
     report: @escaping @EventLoop (String) -> Void
   ) -> Dependencies {
     let keys = Keyring(master: masterKey, database: database)
@@ -62,9 +55,7 @@ extension Configuration {
         AccessTokens(keys: keys, issuer: issuer),
         Apps(database: database, .all, fallback: app, age: appCacheTTL, complain: report),
         MailQueue(
-          isConfigured: sendsMail,
-          pages: MailPages(issuer: issuer, usualApp: app),
-          design: pages,
+          isConfigured: sendsMail, pages: MailPages(issuer: issuer, usualApp: app), design: pages,
           report: report
         ),
         pages,

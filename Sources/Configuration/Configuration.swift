@@ -175,8 +175,7 @@ extension Configuration {
   }
 
   private static func destination(
-    _ text: (Setting) -> String,
-    _ problems: inout [String]
+    _ text: (Setting) -> String, _ problems: inout [String]
   ) -> MailRelaySettings.Destination {
     let mail = text(.mail)
     guard mail.contains("://") else { return mail.isEmpty ? .none : .folder(mail) }

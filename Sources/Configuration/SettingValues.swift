@@ -61,10 +61,7 @@ package struct SettingValues {
   /// A settings file that gives both a value and a file for it is an error. Otherwise the later
   /// line would win, and an edit of the other would have no effect.
   private mutating func set(
-    _ setting: Setting,
-    to value: String,
-    from source: String,
-    as name: String
+    _ setting: Setting, to value: String, from source: String, as name: String
   ) {
     let place = source.prefix { $0 != ":" }
     if let other = names[setting], other.place == place, other.name != name {
@@ -75,10 +72,7 @@ package struct SettingValues {
   }
 
   private mutating func set(
-    _ setting: Setting,
-    toContentsOf path: String,
-    from source: String,
-    as name: String
+    _ setting: Setting, toContentsOf path: String, from source: String, as name: String
   ) {
     guard let text = SettingsFile(path: path).text else {
       problems.append("\(source): the file \(path) cannot be read")

@@ -144,9 +144,7 @@ package enum Example {
     "documents": [
       "custom_data": ["body": customData, "version": 2, "updated_at": .string(played)]
     ],
-    "properties": [
-      "volume": ["value": 8, "version": 2, "updated_at": .string(played)]
-    ],
+    "properties": ["volume": ["value": 8, "version": 2, "updated_at": .string(played)]],
     "left_out": ["sessions": 0, "version_bodies": 0, "audit": 0],
   ]
 }

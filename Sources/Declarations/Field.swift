@@ -22,8 +22,7 @@ package struct Field<Value: Sendable>: Sendable {
   }
 
   package init(
-    _ name: String,
-    _ shape: Shape,
+    _ name: String, _ shape: Shape,
     _ read: @escaping @Sendable (inout ObjectDecoder, String) -> Value
   ) {
     self.init([Member(name: name, shape: shape, isRequired: true)]) { read(&$0, name) }
@@ -43,8 +42,7 @@ package struct Field<Value: Sendable>: Sendable {
 
   /// Returns several members that make one value.
   package static func group<each Part: Sendable>(
-    _ fields: repeat Field<each Part>,
-    make: @escaping @Sendable (repeat each Part) -> Value
+    _ fields: repeat Field<each Part>, make: @escaping @Sendable (repeat each Part) -> Value
   ) -> Field {
     var members: [Member] = []
     for field in repeat each fields { members += field.members }
@@ -112,10 +110,7 @@ extension Field<JSON> {
 extension Field where Value: CaseIterable & RawRepresentable<String> {
   /// Returns a member that names a case; `usual` replaces a value that is refused.
   package static func choice(
-    _ name: String,
-    _ shape: Shape,
-    _ noun: String,
-    else usual: Value
+    _ name: String, _ shape: Shape, _ noun: String, else usual: Value
   ) -> Field {
     Field(name, shape) { members, name in
       if let value = Value(rawValue: members.string(name)) { return value }

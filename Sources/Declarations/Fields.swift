@@ -26,9 +26,7 @@ package struct Fields<each Value: Sendable>: Sendable {
   ///   - provider: the value of the member `provider`, which selects one of several bodies.
   ///   - fields: the members.
   package init(
-    _ name: String,
-    _ description: String,
-    provider: String? = nil,
+    _ name: String, _ description: String, provider: String? = nil,
     _ fields: repeat Field<each Value>
   ) {
     var required: [(key: String, value: Shape)] = []
@@ -117,8 +115,7 @@ package struct Variant<Value: Sendable>: Sendable {
   ///   - fields: the members, with a provider.
   ///   - make: converts the members.
   package init<each Member: Sendable>(
-    _ fields: Fields<repeat each Member>,
-    _ make: @escaping @Sendable (repeat each Member) -> Value
+    _ fields: Fields<repeat each Member>, _ make: @escaping @Sendable (repeat each Member) -> Value
   ) {
     provider = fields.provider ?? ""
     shape = fields.shape

@@ -14,8 +14,7 @@ package struct Input<each Value: Sendable>: Sendable {
   fileprivate let read: @EventLoop @Sendable (Call) throws(Failure) -> (repeat each Value)
 
   private init(
-    _ rule: BodyRule,
-    _ shape: Shape?,
+    _ rule: BodyRule, _ shape: Shape?,
     _ read: @escaping @EventLoop @Sendable (Call) throws(Failure) -> (repeat each Value)
   ) {
     self.rule = rule
@@ -72,14 +71,8 @@ extension Operation {
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response
   ) {
     self.init(
-      method,
-      pattern,
-      access: access,
-      takes: input.undecoded,
-      versions: versions,
-      gives: gives,
-      refuses: refuses,
-      summary: summary
+      method, pattern, access: access, takes: input.undecoded, versions: versions, gives: gives,
+      refuses: refuses, summary: summary
     ) { (call) async throws(Failure) in
       let values = try input.read(call)
       return try await handler(call, repeat each values)

@@ -14,25 +14,14 @@ package struct Operation: Sendable {
   package let refuses: [ErrorType]
 
   package init(
-    _ method: Method,
-    _ pattern: String,
-    access: Access,
-    takes input: Input<> = .none,
-    versions: Versions = .none,
-    gives: [Answer],
-    refuses: [ErrorType] = [],
-    summary: String,
+    _ method: Method, _ pattern: String, access: Access, takes input: Input<> = .none,
+    versions: Versions = .none, gives: [Answer], refuses: [ErrorType] = [], summary: String,
     _ handler: @escaping Route.Handler
   ) {
     route = Route(
-      method,
-      pattern,
-      access: access,
-      body: input.rule,
+      method, pattern, access: access, body: input.rule,
       isVersioned: versions.areConditionsOfWrites,
-      issuesSecrets: gives.contains { $0.shape?.givesSecrets == true },
-      summary: summary,
-      handler
+      issuesSecrets: gives.contains { $0.shape?.givesSecrets == true }, summary: summary, handler
     )
     takes = input
     self.versions = versions
@@ -67,10 +56,7 @@ package struct Answer: Sendable {
   package let fields: [FieldName]
 
   package init(
-    status: Status,
-    says: String,
-    shape: Shape?,
-    types: [MediaType] = [.json],
+    status: Status, says: String, shape: Shape?, types: [MediaType] = [.json],
     fields: [FieldName] = []
   ) {
     (self.status, self.says, self.shape) = (status, says, shape)
@@ -103,14 +89,11 @@ package struct QueryParameter: Sendable {
   }
 
   package static let cursor = QueryParameter(
-    name: "cursor",
-    says: "the position of the page, taken from the Link of the previous page",
+    name: "cursor", says: "the position of the page, taken from the Link of the previous page",
     shape: .id(Example.event)
   )
   package static let versionCursor = QueryParameter(
-    name: "cursor",
-    says: cursor.says,
-    shape: .integer.like(7)
+    name: "cursor", says: cursor.says, shape: .integer.like(7)
   )
   package static let next = QueryParameter(
     name: "next",
@@ -120,8 +103,7 @@ package struct QueryParameter: Sendable {
       .named("NextActive", "The next active user when a user leaves a device.")
   )
   package static let limit = QueryParameter(
-    name: "limit",
-    says: "the maximum number of entries in the page",
+    name: "limit", says: "the maximum number of entries in the page",
     shape: .integer(1...PageLimit.most)
   )
   package static let app = QueryParameter(name: "app", says: "only of this app", shape: .slug)
@@ -131,14 +113,10 @@ package struct QueryParameter: Sendable {
     shape: .text.like("email = \"ada@example.com\"")
   )
   package static let audience = QueryParameter(
-    name: "for",
-    says: "users omits the routes for API clients and operators",
-    shape: .only("users")
+    name: "for", says: "users omits the routes for API clients and operators", shape: .only("users")
   )
   package static let versions = QueryParameter(
-    name: "versions",
-    says: "whether to return each property with its version",
-    shape: .flag
+    name: "versions", says: "whether to return each property with its version", shape: .flag
   )
   package static let keep = QueryParameter(
     name: "keep",
@@ -162,10 +140,7 @@ package struct Chapter: Sendable {
   package let operations: [Operation]
 
   package init(
-    title: String,
-    says: String,
-    example: String? = nil,
-    exampleOfPrograms: String? = nil,
+    title: String, says: String, example: String? = nil, exampleOfPrograms: String? = nil,
     operations: [Operation]
   ) {
     (self.title, self.says) = (title, says)

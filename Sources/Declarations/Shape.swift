@@ -70,8 +70,7 @@ package struct Shape: Sendable {
 
   package static func text(_ length: ClosedRange<Int>) -> Shape {
     Shape(
-      "string",
-      ["minLength": number(length.lowerBound), "maxLength": number(length.upperBound)]
+      "string", ["minLength": number(length.lowerBound), "maxLength": number(length.upperBound)]
     )
   }
 
@@ -129,16 +128,14 @@ package struct Shape: Sendable {
 
   /// Returns the shape of an object with required and optional members.
   package static func object(
-    _ members: KeyValuePairs<String, Shape>,
-    optional: KeyValuePairs<String, Shape> = [:]
+    _ members: KeyValuePairs<String, Shape>, optional: KeyValuePairs<String, Shape> = [:]
   ) -> Shape {
     object(members: Array(members), optional: Array(optional))
   }
 
   /// Returns the shape of an object with computed members.
   package static func object(
-    members: [(key: String, value: Shape)] = [],
-    optional: [(key: String, value: Shape)] = [],
+    members: [(key: String, value: Shape)] = [], optional: [(key: String, value: Shape)] = [],
     isClosed: Bool = false
   ) -> Shape {
     let all = members + optional

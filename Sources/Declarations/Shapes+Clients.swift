@@ -27,10 +27,7 @@ extension Shape {
   private static let shownClient =
     listedClient + [
       ("settings", .clientSettings),
-      (
-        "chosen",
-        .list(of: .text).saying("the settings that differ from their defaults").like([])
-      ),
+      ("chosen", .list(of: .text).saying("the settings that differ from their defaults").like([])),
     ]
 
   package static let clients = Shape.list(

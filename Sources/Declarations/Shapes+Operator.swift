@@ -101,10 +101,7 @@ extension Shape {
     "kind": .choice(["text", "number", "boolean", "time"]),
     "state": .choice(["building", "ready", "removing"]).like("ready"),
     "created_at": .time(Example.appMade).orNull,
-  ]).named(
-    "SearchIndex",
-    "A searchable path. Built-in indexes have no id."
-  )
+  ]).named("SearchIndex", "A searchable path. Built-in indexes have no id.")
 
   package static let documentKind = Shape.choice(["metadata", "app-metadata", "custom-data"])
     .named("DocumentKind", "A kind of document that each user has.")
@@ -120,8 +117,7 @@ extension Shape {
   ///
   /// Client generators have no narrower type for the two.
   package static let jsonSchema = Shape.any.named(
-    "JSONSchema",
-    "A JSON Schema (draft 2020-12): an object, true or false."
+    "JSONSchema", "A JSON Schema (draft 2020-12): an object, true or false."
   ).like(Example.schema)
 
   package static let kind = Shape.choice(["text", "number", "boolean"])

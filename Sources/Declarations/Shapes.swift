@@ -11,9 +11,7 @@ extension Shape {
   // MARK: Everywhere
 
   package static let problem = Shape.object(
-    [
-      "type": .text, "title": .text, "status": .integer(400...599), "code": .text,
-    ],
+    ["type": .text, "title": .text, "status": .integer(400...599), "code": .text],
     optional: [
       "detail": .text, "instance": .text.saying("the id of the request in the log"),
       "errors": .list(
@@ -104,8 +102,7 @@ extension Shape {
     .like(["name": "Ada Lovelace", "zone": "Europe/London", "phone": .null])
 
   package static let userPatch = Shape.object(
-    optional: Array(administered) + Array(editable),
-    isClosed: true
+    optional: Array(administered) + Array(editable), isClosed: true
   )
   .named("UserPatch", "Changes of a user, made together; null removes a member of the profile.")
   .like(["blocked": true])
@@ -117,8 +114,7 @@ extension Shape {
   ]
 
   package static let newUser = Shape.object(
-    optional: Array(importable) + Array(editable),
-    isClosed: true
+    optional: Array(importable) + Array(editable), isClosed: true
   )
   .named("NewUser", "A user to create or import.")
   .like([
@@ -162,8 +158,7 @@ extension Shape {
   ///
   /// Client generators have one type for a route.
   package static let linked = Shape.either(.grant, .newAPIKey, .flow).named(
-    "LinkResult",
-    "The tokens of a new session, the new API key, or the flow that waits for a code."
+    "LinkResult", "The tokens of a new session, the new API key, or the flow that waits for a code."
   )
 
   package static let sessions = Shape.list(
@@ -178,8 +173,7 @@ extension Shape {
 
   package static let events = Shape.list(
     of: .object(members: event(like: ["provider": "password"])).named(
-      "AuditEvent",
-      "An event of the audit log."
+      "AuditEvent", "An event of the audit log."
     ),
     atMost: PageLimit.most
   )
@@ -255,9 +249,7 @@ extension Shape {
   private static let pointer = Shape.text(pattern: "^(/([^~/]|~[01])*)*$").like("/items/0")
 
   package static let propertyValue = Shape.either(
-    .text(0...PropertySet.stringBytes),
-    .flag,
-    .number
+    .text(0...PropertySet.stringBytes), .flag, .number
   ).named("PropertyValue", "A string, a boolean or a number. Numbers keep their spelling.").like(8)
 
   package static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)

@@ -40,10 +40,7 @@ struct AppMail {
 extension RequestContext {
   /// Returns a mail with a code.
   @EventLoop package func mail(
-    withCode code: String,
-    for purpose: CodePurpose,
-    to email: String,
-    in language: String?
+    withCode code: String, for purpose: CodePurpose, to email: String, in language: String?
   ) -> QueuedMail? {
     mail(.code, to: email, in: language) { catalog, app in
       ["code": code, "title": catalog.title(of: purpose, app)]
@@ -52,9 +49,7 @@ extension RequestContext {
 
   /// Returns a mail of a kind without a secret.
   @EventLoop package func mail(
-    _ kind: MailKind,
-    to email: String,
-    in language: String?
+    _ kind: MailKind, to email: String, in language: String?
   ) -> QueuedMail? {
     mail(kind, to: email, in: language) { _, _ in [:] }
   }
@@ -69,24 +64,19 @@ extension RequestContext {
   ///   - values: returns the values of the other placeholders for a language and the app's name.
   /// - Returns: the mail.
   @EventLoop func mail(
-    _ kind: MailKind,
-    to email: String,
-    in language: String?,
+    _ kind: MailKind, to email: String, in language: String?,
     _ values: (any MailCatalog, String) -> [String: String]
   ) -> QueuedMail? {
     let settings = app.mailSettings
     let name = mailer.design.name(of: app)
     let words = settings.texts(
-      of: kind,
-      in: language.map { [$0] } ?? languages,
-      fallback: mailer.design.language(of: app)
+      of: kind, in: language.map { [$0] } ?? languages, fallback: mailer.design.language(of: app)
     )
     let own = values(words.catalog, name)
     do {
       let template = try MailTemplate(subject: words.subject, text: words.text, names: kind.places)
       let sender = MailAddress(
-        settings.sender,
-        name: settings.senderName.isEmpty ? name : settings.senderName
+        settings.sender, name: settings.senderName.isEmpty ? name : settings.senderName
       )
       let message = try template.message(
         from: sender,
@@ -100,10 +90,7 @@ extension RequestContext {
       var label: String?
       if case .token(let purpose) = kind { label = words.catalog.label(of: purpose) }
       return QueuedMail(
-        message,
-        language: words.language,
-        secret: own["code"] ?? own["token"],
-        label: label
+        message, language: words.language, secret: own["code"] ?? own["token"], label: label
       )
     } catch {
       mailer.abandon("\(kind.name): \(error)")

@@ -43,10 +43,7 @@ package struct EmailToken {
   ///   - language: the language of the user; nil if unknown.
   ///   - context: the context of the request.
   package init(
-    _ purpose: Purpose,
-    to email: String,
-    of user: UserID,
-    in language: String?,
+    _ purpose: Purpose, to email: String, of user: UserID, in language: String?,
     _ context: RequestContext
   ) {
     self.purpose = purpose
@@ -97,10 +94,7 @@ extension EmailToken {
   /// Stores the token without a mail.
   ///
   /// - Returns: the link to its page; nil if the app has no host name.
-  @EventLoop package func issue(
-    _ ticket: Ticket,
-    in transaction: Transaction
-  ) -> String? {
+  @EventLoop package func issue(_ ticket: Ticket, in transaction: Transaction) -> String? {
     let text = token.text(context.keys.master)
     guard let link = context.mailer.pages?.link(for: purpose, text, of: context.app) else {
       return nil
@@ -112,13 +106,7 @@ extension EmailToken {
   /// Stores the token.
   @EventLoop func store(_ ticket: Ticket, in transaction: Transaction) {
     _ = transaction.send(
-      MailTokenQueries.issue,
-      user,
-      purpose.rawValue,
-      hash,
-      email,
-      ticket.lifetime,
-      ticket.verifies,
+      MailTokenQueries.issue, user, purpose.rawValue, hash, email, ticket.lifetime, ticket.verifies,
       ticket.resultURL
     )
   }
@@ -156,8 +144,7 @@ package enum MailTokenQueries {
     insert into mail_tokens (
       user_id, purpose, token_hash, email, expires_at, verifies, result_url)
     values ($1, $2, $3, btrim($4), now() + $5::interval, $6, $7)
-    """
-  )
+    """)
 
   /// Returns the address and user of a valid token, which stays valid.
   package static let look = Statement<MailedSubject, UserID, String, BinaryBytes, AppID>(
@@ -168,8 +155,7 @@ package enum MailTokenQueries {
     left join passwords p on p.user_id = $1
     where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
       and u.app_id = $4 and u.blocked_at is null
-    """
-  )
+    """)
 
   /// Uses up a token and the others of its purpose; returns one row if it was valid.
   ///
@@ -190,8 +176,7 @@ package enum MailTokenQueries {
         and ($2 <> 'restore' or m.expires_at >= taken.expires_at)
     )
     select (extract(epoch from expires_at) * 1000000)::bigint from taken
-    """
-  )
+    """)
 
   /// Deletes the tokens that can restore former addresses of a user.
   package static let removeRestores = Statement<NoRow, UserID>(
@@ -205,8 +190,7 @@ package enum MailTokenQueries {
     """
     select 1 from mail_tokens
     where user_id = $1 and purpose = $2 and token_hash = $3 and expires_at > now()
-    """
-  )
+    """)
 
   /// Deletes the older tokens of a purpose except 49, when the relay has accepted a mail with a newer
   /// one.
@@ -225,8 +209,7 @@ package enum MailTokenQueries {
         select count(*) from mail_tokens t
         where t.user_id = $1 and t.purpose = $2
           and t.expires_at > old.expires_at and t.expires_at <= new.expires_at)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     issue, look, take, removeRestores, find, prune,

@@ -25,9 +25,7 @@ import Postgres
   ///   - design: the look of the mails.
   ///   - report: receives reports of lost mail for the operator.
   package init(
-    isConfigured: Bool,
-    pages: MailPages? = nil,
-    design: any MailDesign,
+    isConfigured: Bool, pages: MailPages? = nil, design: any MailDesign,
     report: @escaping @EventLoop (String) -> Void
   ) {
     self.isConfigured = isConfigured
@@ -52,11 +50,7 @@ extension Transaction {
   /// Queues a mail; it expires after that time.
   ///
   /// Nil is a mail that could not be composed.
-  package func queue(
-    _ mail: QueuedMail?,
-    _ kind: MailKind,
-    for time: Duration = Outbox.patience
-  ) {
+  package func queue(_ mail: QueuedMail?, _ kind: MailKind, for time: Duration = Outbox.patience) {
     guard let mail, let sealed = context.sealed(mail) else { return }
     queue(QueuedRow(mail.id, of: app.id), kind.name, sealed, for: time)
   }
@@ -81,11 +75,7 @@ extension Transaction {
   ///   - time: how long delivery is attempted.
   /// - Throws: `.internalError`.
   package func queue(
-    _ content: JSON,
-    _ kind: String,
-    to receiver: String? = nil,
-    of app: AppID,
-    for time: Duration
+    _ content: JSON, _ kind: String, to receiver: String? = nil, of app: AppID, for time: Duration
   ) throws(Failure) {
     let id = MailID()
     let name = QueuedMail.name(id)
@@ -94,24 +84,9 @@ extension Transaction {
   }
 
   /// Queues a row, and lets this worker deliver it.
-  private func queue(
-    _ row: QueuedRow,
-    _ kind: String,
-    _ sealed: BinaryBytes,
-    for time: Duration
-  ) {
+  private func queue(_ row: QueuedRow, _ kind: String, _ sealed: BinaryBytes, for time: Duration) {
     let (token, add) = (row.token, OutboxQueries.add)
-    _ = send(
-      add,
-      row.id,
-      row.app,
-      kind,
-      sealed,
-      time,
-      token?.user,
-      token?.hash,
-      row.receiver
-    )
+    _ = send(add, row.id, row.app, kind, sealed, time, token?.user, token?.hash, row.receiver)
     context.deliver(row)
   }
 }

@@ -93,10 +93,8 @@ package struct MailSettings: SettingsSection {
     let catalog = wanted.lazy.compactMap(MailCatalogs.best).first ?? MailCatalogs.english
     let usual = catalog.texts(of: kind)
     return AppMail(
-      subject: own("subject")?.text ?? usual.subject,
-      text: text?.text ?? usual.text,
-      catalog: catalog,
-      language: text?.language ?? catalog.language
+      subject: own("subject")?.text ?? usual.subject, text: text?.text ?? usual.text,
+      catalog: catalog, language: text?.language ?? catalog.language
     )
   }
 

@@ -12,8 +12,7 @@ package enum OutboxQueries {
     insert into mail_outbox
       (mail_id, app_id, kind, sealed, expires_at, user_id, token_hash, receiver)
     values ($1, $2, $3, $4, now() + $5::interval, $6, $7, $8)
-    """
-  )
+    """)
 
   /// Returns due rows of all shards, oldest first; each worker that reads them then claims some.
   ///
@@ -27,8 +26,7 @@ package enum OutboxQueries {
     where (receiver is not null) = $2 and next_attempt_at <= now() and expires_at > now()
       and app_id <> all ($3::text[]) and (receiver is null or receiver <> all ($4::text[]))
     order by next_attempt_at limit $1::bigint
-    """
-  )
+    """)
 
   /// Claims a due row for one worker, for longer than its delivery may take.
   ///
@@ -42,8 +40,7 @@ package enum OutboxQueries {
     where mail_id = $1 and next_attempt_at <= now() and expires_at > now()
     returning mail_id, sealed, attempts::bigint, app_id, kind,
       last_error is not distinct from $2
-    """
-  )
+    """)
 
   /// Postpones a mail; null gives it up.
   static let putOff = Statement<NoRow, MailID, Duration?, String>(
@@ -51,8 +48,7 @@ package enum OutboxQueries {
     """
     update mail_outbox set next_attempt_at = now() + $2::interval, last_error = $3
     where mail_id = $1
-    """
-  )
+    """)
 
   /// Deletes a request before its mail replaces it; returns its id if it existed.
   package static let takeRequest = Statement<String, MailID>(
@@ -61,16 +57,14 @@ package enum OutboxQueries {
   )
 
   static let remove = Statement<NoRow, MailID>(
-    "outbox.remove",
-    "delete from mail_outbox where mail_id = $1"
+    "outbox.remove", "delete from mail_outbox where mail_id = $1"
   )
 
   /// Returns expired rows of all shards.
   ///
   /// Served by `mail_outbox_by_end`.
   static let expired = Statement<String>(
-    "outbox.expired",
-    "select mail_id from mail_outbox where expires_at < now() limit 1000"
+    "outbox.expired", "select mail_id from mail_outbox where expires_at < now() limit 1000"
   )
 
   /// Deletes an expired row, and returns it, unless another worker has deleted it.
@@ -79,8 +73,7 @@ package enum OutboxQueries {
     """
     delete from mail_outbox where mail_id = $1 and expires_at < now()
     returning mail_id, kind, attempts::bigint
-    """
-  )
+    """)
 
   /// Returns the number and age of the oldest 10,000 rows.
   ///
@@ -92,8 +85,7 @@ package enum OutboxQueries {
       filter (where next_attempt_at is not null)), 0)::bigint
     from (
       select created_at, next_attempt_at from mail_outbox order by mail_id limit 10000) oldest
-    """
-  )
+    """)
 
   /// Served by the primary key, whose ids are in the order of creation.
   static let page = Statement<ListedMail, MailID?, Int>(
@@ -104,8 +96,7 @@ package enum OutboxQueries {
     from mail_outbox m join apps a on a.app_id = m.app_id
     where $1::text is null or m.mail_id > $1::text
     order by m.mail_id limit $2
-    """
-  )
+    """)
 
   /// Returns the ids of the rows of all shards after `$1`.
   static let ids = Statement<MailID, MailID?>(
@@ -113,17 +104,14 @@ package enum OutboxQueries {
     """
     select mail_id from mail_outbox where mail_id > coalesce($1::text, '')
     order by mail_id limit 1000
-    """
-  )
+    """)
 
   static let retry = Statement<Int, MailID>(
-    "outbox.retry",
-    "update mail_outbox set next_attempt_at = now() where mail_id = $1 returning 1"
+    "outbox.retry", "update mail_outbox set next_attempt_at = now() where mail_id = $1 returning 1"
   )
 
   static let drop = Statement<Int, MailID>(
-    "outbox.drop",
-    "delete from mail_outbox where mail_id = $1 returning 1"
+    "outbox.drop", "delete from mail_outbox where mail_id = $1 returning 1"
   )
 
   package static let all: [any PreparedStatement] = [

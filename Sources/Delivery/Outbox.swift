@@ -21,9 +21,7 @@ package enum Outbox {
   /// - Returns: the mails, including abandoned ones.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
-    after cursor: MailID?,
-    count: Int,
-    _ context: RequestContext
+    after cursor: MailID?, count: Int, _ context: RequestContext
   ) async throws(Failure) -> Page<ListedMail> {
     var mails = try await context.search(OutboxQueries.page, cursor, count)
     for index in mails.indices { mails[index].open(by: context.keys.master) }
@@ -38,8 +36,7 @@ package enum Outbox {
   /// - Returns: the number of mails.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func retry(
-    _ mail: MailID?,
-    _ context: RequestContext
+    _ mail: MailID?, _ context: RequestContext
   ) async throws(Failure) -> Int {
     if let mail {
       try await act("mail_retry", OutboxQueries.retry, mail, context)
@@ -60,17 +57,13 @@ package enum Outbox {
   ///
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func drop(
-    _ mail: MailID,
-    _ context: RequestContext
+    _ mail: MailID, _ context: RequestContext
   ) async throws(Failure) {
     try await act("mail_drop", OutboxQueries.drop, mail, context)
   }
 
   @EventLoop private static func act(
-    _ action: String,
-    _ statement: Statement<Int, MailID>,
-    _ mail: MailID,
-    _ context: RequestContext
+    _ action: String, _ statement: Statement<Int, MailID>, _ mail: MailID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.act(action) { transaction async throws(Failure) in
       try await transaction.run(statement, mail).first

@@ -72,9 +72,7 @@ import Postgres
   ///   - source: queues further rows, every few seconds.
   ///   - tell: receives delivery events.
   package init(
-    _ dependencies: Dependencies,
-    _ relay: MailRelay?,
-    _ handlers: [String: Handler],
+    _ dependencies: Dependencies, _ relay: MailRelay?, _ handlers: [String: Handler],
     _ source: @escaping Source = { _ in false },
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
@@ -195,19 +193,13 @@ import Postgres
     run.beginPage()
     let (apps, receivers) = run.lane.leftOut
     let page = try? await database.write(
-      OutboxQueries.due,
-      Self.page,
-      run.lane.hasReceivers,
-      TextArray(apps.map(\.text)),
+      OutboxQueries.due, Self.page, run.lane.hasReceivers, TextArray(apps.map(\.text)),
       TextArray(Array(receivers))
     )
     // While the database is away, nothing is due.
     guard let page else { return }
     for row in page.shuffled() { run.lane.add(row) }
-    run.endPage(
-      isFull: page.count == Self.page,
-      isPartial: !apps.isEmpty || !receivers.isEmpty
-    )
+    run.endPage(isFull: page.count == Self.page, isPartial: !apps.isEmpty || !receivers.isEmpty)
   }
 
   /// Claims rows together, or one by one if that fails, as with the node of a user away.
@@ -270,12 +262,7 @@ import Postgres
     case unreachable(reason: String)
   }
 
-  private func deliver(
-    _ row: QueuedRow,
-    _ due: DueRow,
-    isVoid: Bool,
-    _ lane: OutboxLane
-  ) async {
+  private func deliver(_ row: QueuedRow, _ due: DueRow, isVoid: Bool, _ lane: OutboxLane) async {
     guard !isVoid || due.wasVoid else {
       _ = try? await database.write(OutboxQueries.putOff, due.id, Self.doubt, Self.void)
       return

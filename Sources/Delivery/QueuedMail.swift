@@ -32,12 +32,8 @@ package struct QueuedMail: Sendable {
       let date = json["date"]?.number?.int,
       // The same message id and date, so that the recipient can recognize a duplicate.
       let message = try? MailMessage(
-        from: MailAddress(from, name: json["from_name"]?.string),
-        to: MailAddress(to),
-        subject: subject,
-        text: text,
-        id: local,
-        date: date
+        from: MailAddress(from, name: json["from_name"]?.string), to: MailAddress(to),
+        subject: subject, text: text, id: local, date: date
       )
     else { return nil }
     self.id = id

@@ -85,20 +85,14 @@ package enum SecurityNotice: Sendable {
   ///
   /// The mail about a removed address can restore it. Changes by an API client cannot be undone so.
   @EventLoop package func record(
-    of user: UserID,
-    removesAddress: Bool = false,
-    in transaction: Transaction
+    of user: UserID, removesAddress: Bool = false, in transaction: Transaction
   ) async throws(Failure) {
     Event(action, of: user, detail: detail).record(in: transaction)
     if removesAddress, transaction.principal.session != nil {
       let found = try await transaction.run(SecurityNoticeQueries.verifiedEmail, user)
       guard let former = found.first else { return }
       EmailToken(
-        .restore,
-        to: former.email,
-        of: user,
-        in: former.language,
-        transaction.context
+        .restore, to: former.email, of: user, in: former.language, transaction.context
       ).queue(in: transaction)
     } else {
       try await notice(of: user, in: transaction).queue(in: transaction)
@@ -109,8 +103,7 @@ package enum SecurityNotice: Sendable {
   ///
   /// A thief may have changed the address, and the owner reads the former one.
   @EventLoop package func queueForRestorable(
-    of user: UserID,
-    in transaction: Transaction
+    of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     for reader in try await transaction.run(SecurityNoticeQueries.restorableEmails, user) {
       NoticeMail(reader: reader, change: self, remedy: remedy, context: transaction.context)
@@ -120,8 +113,7 @@ package enum SecurityNotice: Sendable {
 
   /// Returns the mail alone, for a change that is recorded elsewhere.
   @EventLoop package func notice(
-    of user: UserID,
-    in transaction: Transaction
+    of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> NoticeMail {
     let reader = try await transaction.run(SecurityNoticeQueries.verifiedEmail, user).first
     return NoticeMail(reader: reader, change: self, remedy: remedy, context: transaction.context)
@@ -173,8 +165,7 @@ package enum SecurityNoticeQueries {
     where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
       and (not u.email_verified or email_key(t.email) is distinct from email_key(u.email))
     group by email_key(t.email)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [verifiedEmail, restorableEmails]
 }

@@ -50,8 +50,7 @@ package enum DistributionQueries {
       p.partmethod = 'n' and p.repmodel = 't', p.colocationid::text
     from pg_class c join pg_dist_partition p on p.logicalrelid = c.oid
     where c.relnamespace = current_schema()::regnamespace
-    """
-  )
+    """)
 
   /// Returns where the shards of each group of tables are.
   static let ranges = Statement<ShardRange>(
@@ -61,13 +60,11 @@ package enum DistributionQueries {
     from pg_class c join pg_dist_shard s on s.logicalrelid = c.oid
       join pg_dist_placement p using (shardid)
     where c.relnamespace = current_schema()::regnamespace and c.relname in ('users', 'rate_limits')
-    """
-  )
+    """)
 
   /// Reads the row of a user, which need not exist.
   static let probe = Statement<Int, String>(
-    "distribution.probe",
-    "select 1 from users where user_id = $1"
+    "distribution.probe", "select 1 from users where user_id = $1"
   )
 
   /// Lets the transaction commit in two phases, without a change.
@@ -75,8 +72,7 @@ package enum DistributionQueries {
   /// Citus decides that by itself when a transaction writes on a second node. It misses that if the
   /// transaction has read other rows of that node before. A write on the coordinator is never missed.
   package static let twoPhases = Statement<NoRow>(
-    "transaction.two_phases",
-    "update master_keys set check_value = check_value where false"
+    "transaction.two_phases", "update master_keys set check_value = check_value where false"
   )
 
   /// Returns the clocks of the other nodes.
@@ -88,18 +84,14 @@ package enum DistributionQueries {
     from run_command_on_workers(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint')
     order by 1
-    """
-  )
+    """)
 }
 
 extension NodeSettings {
   /// The statements for the nodes of a database that is distributed by `Placement`.
   package static let ofCitus = NodeSettings(
-    ranges: DistributionQueries.ranges,
-    probe: DistributionQueries.probe,
-    group: "users",
-    binaryGroups: ["rate_limits"],
-    twoPhases: DistributionQueries.twoPhases
+    ranges: DistributionQueries.ranges, probe: DistributionQueries.probe, group: "users",
+    binaryGroups: ["rate_limits"], twoPhases: DistributionQueries.twoPhases
   ) { StatementReach(of: $0) }
 }
 

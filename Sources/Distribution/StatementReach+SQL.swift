@@ -52,9 +52,7 @@ extension StatementReach {
   }
 
   private static func place(
-    of placement: Placement,
-    at table: Int,
-    in tokens: [Substring]
+    of placement: Placement, at table: Int, in tokens: [Substring]
   ) -> StatementReach {
     guard case .sharded(let key, let group) = placement else { return .coordinator }
     guard let parameter = comparedParameter(key, tokens) ?? insertedParameter(key, table, tokens)
@@ -73,9 +71,7 @@ extension StatementReach {
 
   /// Returns the index of the parameter that an insert stores as the key; or nil.
   private static func insertedParameter(
-    _ key: String,
-    _ table: Int,
-    _ tokens: [Substring]
+    _ key: String, _ table: Int, _ tokens: [Substring]
   ) -> Int? {
     guard let open = tokens[table...].firstIndex(of: "("),
       let close = tokens[open...].firstIndex(of: ")"),

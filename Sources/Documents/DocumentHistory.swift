@@ -18,20 +18,12 @@ package enum DocumentHistory {
   /// - Throws: `.insufficientScope`, `.notFound` if the user does not exist, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func page(
-    of document: DocumentKind,
-    before cursor: Int?,
-    count: Int,
-    of user: UserID,
+    of document: DocumentKind, before cursor: Int?, count: Int, of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Page<DocumentVersion> {
     try document.requireReadable(context)
     let found = try await context.list(
-      DocumentHistoryQueries.page,
-      user,
-      context.principal,
-      document,
-      cursor,
-      count
+      DocumentHistoryQueries.page, user, context.principal, document, cursor, count
     ).orGone(context)
     return Page(found, of: count)
   }
@@ -41,18 +33,11 @@ package enum DocumentHistory {
   /// - Throws: `.insufficientScope`, `.notFound` if the version is not stored or is a deletion,
   ///   `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func read(
-    _ version: Int,
-    of document: DocumentKind,
-    of user: UserID,
-    _ context: RequestContext
+    _ version: Int, of document: DocumentKind, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     try document.requireReadable(context)
     let row = try await context.fetch(
-      DocumentHistoryQueries.read,
-      user,
-      context.principal,
-      document,
-      version
+      DocumentHistoryQueries.read, user, context.principal, document, version
     ).first.orGone(context)
     guard let stored = row.item else { throw .notFound }
     return try await MemberAccess(to: document, context).visible(in: stored, context)
@@ -95,8 +80,7 @@ package enum DocumentHistoryQueries {
     ) v on true
     where \(.isAuthorized)
     order by v.version desc
-    """
-  )
+    """)
 
   /// Returns one row if the session is live; its columns are null if that version has no body.
   ///
@@ -109,8 +93,7 @@ package enum DocumentHistoryQueries {
     left join document_versions v on v.user_id = $1 and v.kind = $3
       and v.version = $4::bigint and v.body is not null
     where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Stores the present version of a document.
   ///
@@ -123,8 +106,7 @@ package enum DocumentHistoryQueries {
     select d.user_id, d.kind, d.version, $3, case when d.deleted_at is null then d.body end, $4,
       $5::bigint
     from documents d where d.user_id = $1 and d.kind = $2
-    """
-  )
+    """)
 
   /// Deletes the versions up to one.
   static let trim = Statement<NoRow, UserID, DocumentKind, Int>(

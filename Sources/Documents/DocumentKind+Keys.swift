@@ -23,10 +23,7 @@ extension DocumentKind {
 
   /// Builds a pointer only for a fault, since each nested value would copy a long name.
   private static func look(
-    at json: JSON,
-    _ place: inout [String],
-    _ isPatch: Bool,
-    _ faults: inout [FieldError]
+    at json: JSON, _ place: inout [String], _ isPatch: Bool, _ faults: inout [FieldError]
   ) {
     switch json {
     case .array(let elements):

@@ -14,9 +14,7 @@ package struct DocumentSettings: SettingsSection {
 
   package init(_ read: inout SettingsReader) {
     propertyStringLength = read.number(
-      "property_string_length",
-      1...PropertySet.largestString,
-      128,
+      "property_string_length", 1...PropertySet.largestString, 128,
       "the most characters that a string property may have"
     )
     readableMetadata = read.members(
@@ -40,9 +38,7 @@ package struct DocumentSettings: SettingsSection {
       "the members of their custom data that users may write, of those that they may read"
     )
     versionsKept = read.number(
-      "document_versions_kept",
-      0...100,
-      0,
+      "document_versions_kept", 0...100, 0,
       "versions kept of each document, with who wrote them; deleted values remain in them"
     )
   }

@@ -30,9 +30,7 @@ import Postgres
 
   /// Returns the indexes on documents of a kind; nil for none.
   package static func indexes(
-    of document: DocumentKind,
-    in app: App,
-    _ transaction: Transaction
+    of document: DocumentKind, in app: App, _ transaction: Transaction
   ) async throws(Failure) -> String? {
     try await transaction.run(SearchValueQueries.indexes, app.id, document).first
   }

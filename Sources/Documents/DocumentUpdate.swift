@@ -28,10 +28,7 @@ package struct DocumentUpdate: Sendable {
   ///   - isUpsert: whether to create the document if it does not exist.
   /// - Throws: `.updateRefused` with the place of the fault.
   package init(
-    _ update: JSON,
-    arrayFilters: JSONArray = [],
-    filter: JSON = [:],
-    isUpsert: Bool = false
+    _ update: JSON, arrayFilters: JSONArray = [], filter: JSON = [:], isUpsert: Bool = false
   ) throws(Failure) {
     let patterns = PatternAllowance()
     do throws(OperatorError) {
@@ -54,9 +51,7 @@ package struct DocumentUpdate: Sendable {
   ///   `.documentTooLarge`, `.preconditionFailed`, `.sessionEnded`, `.notFound` if the user does
   ///   not exist, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package func apply(
-    to document: DocumentKind,
-    if condition: VersionCondition,
-    of user: UserID,
+    to document: DocumentKind, if condition: VersionCondition, of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> UpdateResult {
     let (written, outcome) = try await Documents.revise(document, if: condition, of: user, context)
@@ -68,17 +63,14 @@ package struct DocumentUpdate: Sendable {
       return (edit, (counts: counts, isUpserted: stored == nil && after != nil))
     }
     return UpdateResult(
-      matched: outcome.counts.matched,
-      modified: outcome.counts.modified,
-      isUpserted: outcome.isUpserted,
-      version: written?.version ?? 0
+      matched: outcome.counts.matched, modified: outcome.counts.modified,
+      isUpserted: outcome.isUpserted, version: written?.version ?? 0
     )
   }
 
   /// Returns the new document; nil if there is nothing to write.
   private func result(
-    on stored: JSON?,
-    limit: Int
+    on stored: JSON?, limit: Int
   ) throws(Failure) -> (BSONDocument?, (matched: Int, modified: Int)) {
     do throws(OperatorError) {
       let now = Timestamp.now.wholeMilliseconds

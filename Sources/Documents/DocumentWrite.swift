@@ -21,11 +21,8 @@ package struct DocumentWrite {
   ///   - isChecked: whether `MemberAccess` has allowed the change. Other writes of users are refused
   ///     if the app limits what users write.
   package init(
-    of document: DocumentKind,
-    _ body: [UInt8]?,
-    isMerge: Bool = false,
-    if condition: VersionCondition,
-    isChecked: Bool = false
+    of document: DocumentKind, _ body: [UInt8]?, isMerge: Bool = false,
+    if condition: VersionCondition, isChecked: Bool = false
   ) {
     self.document = document
     self.body = body.map(TextBytes.init)
@@ -38,8 +35,7 @@ package struct DocumentWrite {
   ///
   /// - Throws: as `Documents.write`.
   @EventLoop package func run(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     if let written = try await attempt(of: user, context) { return written }
     let current = try await Documents.version(of: document, of: user, context)
@@ -51,8 +47,7 @@ package struct DocumentWrite {
   ///
   /// The change of an existing document is one statement, unless other rows follow from it.
   @EventLoop func attempt(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
     try requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
@@ -60,9 +55,7 @@ package struct DocumentWrite {
     if event == nil, !traces.areExpected, condition.allowed != [] {
       let change = change(of: user, by: context.principal, withIndexes: false)
       let rows = try await context.write(
-        change,
-        returning: StoredDocument.self,
-        violation: tooLarge
+        change, returning: StoredDocument.self, violation: tooLarge
       )
       if let written = rows.first { return written }
     }
@@ -88,16 +81,12 @@ package struct DocumentWrite {
   ///
   /// If another transaction creates it at the same time, its row is locked after the first pass.
   @EventLoop private func write(
-    _ traces: DocumentTraces,
-    _ event: Event?,
-    of user: UserID,
-    in transaction: Transaction
+    _ traces: DocumentTraces, _ event: Event?, of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> StoredDocument? {
     let principal = transaction.principal
     for _ in 0..<(body == nil ? 1 : 2) {
       let changed = transaction.send(
-        change(of: user, by: principal, withIndexes: true),
-        returning: StoredDocument.self
+        change(of: user, by: principal, withIndexes: true), returning: StoredDocument.self
       )
       let created = body.flatMap { body in
         condition.allowsFirst
@@ -123,23 +112,14 @@ package struct DocumentWrite {
   ///
   /// `areIndexed` says whether search values follow in the transaction.
   @EventLoop private func change(
-    of user: UserID,
-    by principal: Principal,
-    withIndexes areIndexed: Bool
+    of user: UserID, by principal: Principal, withIndexes areIndexed: Bool
   ) -> PendingQuery {
     let allowed = condition.allowed.map(VersionList.init)
     guard let body else {
       return PendingQuery(DocumentsQueries.delete, user, principal, document, allowed, areIndexed)
     }
     return PendingQuery(
-      DocumentsQueries.update,
-      user,
-      principal,
-      document,
-      body,
-      isMerge,
-      allowed,
-      areIndexed
+      DocumentsQueries.update, user, principal, document, body, isMerge, allowed, areIndexed
     )
   }
 

@@ -38,8 +38,7 @@ package enum DocumentsQueries {
     from users c
     left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
     where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Returns the same row, with the body of a document of any size.
   static let fetch = Statement<Found<StoredDocument>, UserID, Principal, DocumentKind>(
@@ -49,8 +48,7 @@ package enum DocumentsQueries {
     from users c
     left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
     where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Returns one row if the session is live: the version, or 0 if there is no document.
   static let version = Statement<Int, UserID, Principal, DocumentKind>(
@@ -60,8 +58,7 @@ package enum DocumentsQueries {
     from users c
     left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
     where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Replaces a document, or merges into it.
   ///
@@ -92,8 +89,7 @@ package enum DocumentsQueries {
         where \(.isAuthorized) and ($7::boolean or not exists (
           select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
     returning d.body::text, d.version
-    """
-  )
+    """)
 
   /// Creates a document, also in place of a deleted one.
   ///
@@ -110,8 +106,7 @@ package enum DocumentsQueries {
       deleted_at = null
     where d.deleted_at is not null
     returning d.body::text, d.version
-    """
-  )
+    """)
 
   /// Marks a document as deleted, and returns `{}` and its increased version.
   ///
@@ -131,10 +126,7 @@ package enum DocumentsQueries {
         where \(.isAuthorized) and ($5::boolean or not exists (
           select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
     returning d.body::text, d.version
-    """
-  )
+    """)
 
-  package static let all: [any PreparedStatement] = [
-    read, fetch, version, update, create, delete,
-  ]
+  package static let all: [any PreparedStatement] = [read, fetch, version, update, create, delete]
 }

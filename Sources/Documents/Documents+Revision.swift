@@ -83,11 +83,8 @@ extension Documents {
   ///
   /// Throws `.preconditionFailed` if the stored document is another by now.
   private static func apply(
-    _ edit: DocumentEdit.Checked,
-    to document: DocumentKind,
-    _ stored: StoredDocument?,
-    of user: UserID,
-    _ context: RequestContext
+    _ edit: DocumentEdit.Checked, to document: DocumentKind, _ stored: StoredDocument?,
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
     let expected = VersionCondition(oneOf: [stored?.version ?? 0])
     switch edit {
@@ -103,11 +100,8 @@ extension Documents {
 
   /// Writes the result of `change` on the stored document; an absent document is `{}`.
   package static func rewrite(
-    _ document: DocumentKind,
-    if condition: VersionCondition,
-    of user: UserID,
-    _ context: RequestContext,
-    _ change: @escaping @Sendable (JSON) throws(Failure) -> JSON
+    _ document: DocumentKind, if condition: VersionCondition, of user: UserID,
+    _ context: RequestContext, _ change: @escaping @Sendable (JSON) throws(Failure) -> JSON
   ) async throws(Failure) -> StoredDocument {
     let written = try await revise(document, if: condition, of: user, context) {
       (stored) throws(Failure) in
@@ -128,9 +122,7 @@ extension Documents {
   ///
   /// - Throws: `.patchTestFailed`, `.patchNotApplicable`.
   package nonisolated static func patched(
-    _ document: JSON,
-    by patch: JSONPatch,
-    limit: Int
+    _ document: JSON, by patch: JSONPatch, limit: Int
   ) throws(Failure) -> JSON {
     do throws(JSONPatchError) {
       let result = try patch.apply(to: document, maximumBytes: 2 * limit)

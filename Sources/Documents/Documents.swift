@@ -72,9 +72,7 @@ package enum DocumentChange: Sendable {
   /// - Throws: `.insufficientScope`, `.notFound` if the user does not exist, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   package static func read(
-    _ document: DocumentKind,
-    of user: UserID,
-    _ context: RequestContext
+    _ document: DocumentKind, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     try await stored(document, of: user, context) ?? .empty
   }
@@ -89,10 +87,7 @@ package enum DocumentChange: Sendable {
   /// - Returns: the members that the principal may read.
   /// - Throws: as `read`.
   package static func stored(
-    _ document: DocumentKind,
-    adding own: [String] = [],
-    of user: UserID,
-    _ context: RequestContext
+    _ document: DocumentKind, adding own: [String] = [], of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
     try document.requireReadable(context)
     guard let stored = try await load(document, of: user, context) else { return nil }
@@ -103,9 +98,7 @@ package enum DocumentChange: Sendable {
   ///
   /// A large document is read on the lane for large results, where each user has a share.
   package static func load(
-    _ document: DocumentKind,
-    of user: UserID,
-    _ context: RequestContext
+    _ document: DocumentKind, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
     let row = try await context.first(DocumentsQueries.read, user, context.principal, document)
     return try await whole(row, document, of: user, context)
@@ -117,10 +110,7 @@ package enum DocumentChange: Sendable {
   /// - Returns: a function that returns what `read` does, and throws as that.
   /// - Throws: `.insufficientScope`.
   package static func addRead(
-    _ document: DocumentKind,
-    of user: UserID,
-    to batch: inout ReadBatch,
-    _ context: RequestContext
+    _ document: DocumentKind, of user: UserID, to batch: inout ReadBatch, _ context: RequestContext
   ) throws(Failure) -> @EventLoop (BatchResults) async throws(Failure) -> StoredDocument {
     try document.requireReadable(context)
     let place = batch.add(DocumentsQueries.read, user, context.principal, document)
@@ -133,10 +123,7 @@ package enum DocumentChange: Sendable {
 
   /// Returns the document of a row of `DocumentsQueries.read`.
   private static func whole(
-    _ row: ReadDocumentRow?,
-    _ document: DocumentKind,
-    of user: UserID,
-    _ context: RequestContext
+    _ row: ReadDocumentRow?, _ document: DocumentKind, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
     switch try row.orGone(context) {
     case .absent: return nil
@@ -161,11 +148,8 @@ package enum DocumentChange: Sendable {
   /// - Throws: `.insufficientScope`, `.preconditionFailed`, `.invalid` for keys, `.schemaMismatch`,
   ///   `.memberNotWritable`, `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.sessionEnded`.
   package static func write(
-    _ document: DocumentKind,
-    _ change: DocumentChange,
-    if condition: VersionCondition,
-    of user: UserID,
-    _ context: RequestContext
+    _ document: DocumentKind, _ change: DocumentChange, if condition: VersionCondition,
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     let rule = try DocumentRule(of: document, in: context.app)
     switch change {
@@ -208,9 +192,7 @@ package enum DocumentChange: Sendable {
   /// It reads again, because the failed write may have seen an older version.
   /// - Throws: `.notFound` if the user does not exist, `.sessionEnded`, `.databaseUnavailable`.
   package static func version(
-    of document: DocumentKind,
-    of user: UserID,
-    _ context: RequestContext
+    of document: DocumentKind, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Int {
     try await context.first(DocumentsQueries.version, user, context.principal, document)
       .orGone(context)
@@ -225,9 +207,7 @@ package enum DocumentChange: Sendable {
   /// - Throws: `.insufficientScope`, `.memberNotWritable`, `.preconditionFailed`, `.notFound` if the
   ///   user does not exist, `.sessionEnded`, `.databaseUnavailable`.
   package static func delete(
-    _ document: DocumentKind,
-    if condition: VersionCondition,
-    of user: UserID,
+    _ document: DocumentKind, if condition: VersionCondition, of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
     guard MemberAccess(to: document, context) == nil else {
@@ -243,9 +223,7 @@ package enum DocumentChange: Sendable {
   ///
   /// - Throws: as `delete`.
   static func remove(
-    _ document: DocumentKind,
-    if condition: VersionCondition,
-    of user: UserID,
+    _ document: DocumentKind, if condition: VersionCondition, of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
     let removal = DocumentWrite(of: document, nil, if: condition, isChecked: true)

@@ -17,9 +17,7 @@ package struct MemberAccess: Sendable {
   ///   - own: members that the protocol adds, such as an id. Each user may read and write them.
   ///   - context: the context of the request.
   @EventLoop package init?(
-    to document: DocumentKind,
-    adding own: [String] = [],
-    _ context: RequestContext
+    to document: DocumentKind, adding own: [String] = [], _ context: RequestContext
   ) {
     guard context.principal.user != nil else { return nil }
     self.init(to: document, adding: own, in: context.app)
@@ -65,9 +63,7 @@ package struct MemberAccess: Sendable {
   ///
   /// - Throws: as `result(of:on:)`, with pointers into the user, such as `/metadata/plan`.
   package func result(
-    ofMember after: JSON,
-    on before: JSON?,
-    of document: DocumentKind
+    ofMember after: JSON, on before: JSON?, of document: DocumentKind
   ) throws(Failure) -> JSON {
     do throws(Failure) { return try result(of: after, on: before) } catch {
       throw error.placed { "/\(document.rawValue)\($0)" }
@@ -93,8 +89,7 @@ extension Optional<MemberAccess> {
   ///
   /// - Throws: `.overloaded`.
   @EventLoop package func visible(
-    in document: StoredDocument,
-    _ context: RequestContext
+    in document: StoredDocument, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     guard let self else { return document }
     return try await context.calculate(on: document.body.count) { () throws(Failure) in

@@ -74,9 +74,7 @@ package struct MemberSelection: Sendable, Equatable {
   ///
   /// - Throws: `.memberNotWritable` if the object would replace one of them.
   func restored(
-    _ object: JSONObject,
-    from before: JSONObject,
-    at place: [String] = []
+    _ object: JSONObject, from before: JSONObject, at place: [String] = []
   ) throws(Failure) -> JSONObject {
     var result = object
     for (key, value) in before {
@@ -98,9 +96,7 @@ package struct MemberSelection: Sendable, Equatable {
 
   /// Throws `.memberNotWritable` if a member changes that is not selected.
   func requireOnlyChanges(
-    from before: JSON?,
-    to after: JSON?,
-    at place: [String] = []
+    from before: JSON?, to after: JSON?, at place: [String] = []
   ) throws(Failure) {
     if isAll { return }
     guard !isNone, before == nil || before?.object != nil, after == nil || after?.object != nil
@@ -154,12 +150,7 @@ extension SettingsReader {
   /// Reads which members of a document users may read or write; none is the safest.
   mutating func members(_ name: String, _ meaning: String) -> MemberSelection {
     value(
-      name,
-      MemberSelection.rule,
-      .all,
-      safe: .none,
-      meaning,
-      { .bool($0.isAll) },
+      name, MemberSelection.rule, .all, safe: .none, meaning, { .bool($0.isAll) },
       MemberSelection.init(setting:)
     )
   }

@@ -24,8 +24,7 @@
   ///   - clock: a monotonic clock, in nanoseconds.
   ///   - load: fills the cache.
   package init(
-    age: Duration,
-    clock: @escaping @EventLoop () -> UInt64 = { EventLoop.now() },
+    age: Duration, clock: @escaping @EventLoop () -> UInt64 = { EventLoop.now() },
     _ load: @escaping @EventLoop () async throws(Fault) -> Void
   ) {
     (self.age, self.clock, self.load) = (age.nanoseconds, clock, load)

@@ -18,9 +18,7 @@ package struct ChildProcess: Sendable {
   ///     close-on-exec. Above it, none is open.
   /// - Throws: `EventLoopError` if the program does not exist, or if no process can be created.
   package init(
-    _ path: String,
-    _ arguments: [String] = [],
-    environment: [String: String]? = nil,
+    _ path: String, _ arguments: [String] = [], environment: [String: String]? = nil,
     on descriptors: [(ours: Int32, its: Int32)]
   ) throws(EventLoopError) {
     var actions = unsafe posix_spawn_file_actions_t()

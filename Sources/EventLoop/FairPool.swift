@@ -22,11 +22,7 @@
     let most = threads - reserve
     queue = FairQueue(
       FairLimits(
-        things: threads,
-        room: waiting,
-        group: threads,
-        groupWithoutMembers: most,
-        member: most
+        things: threads, room: waiting, group: threads, groupWithoutMembers: most, member: most
       )
     )
     self.patience = patience
@@ -52,9 +48,7 @@
   /// - Returns: the result of `work`.
   /// - Throws: the reason why `work` has not run.
   package func run<Result: Sendable>(
-    for owner: (any JobOwner)?,
-    until latest: UInt64,
-    _ work: @escaping @Sendable () -> Result
+    for owner: (any JobOwner)?, until latest: UInt64, _ work: @escaping @Sendable () -> Result
   ) async throws(FairQueueError) -> Result {
     let loan = try await queue.take(for: owner, until: latest)
     defer { queue.giveBack(loan) }

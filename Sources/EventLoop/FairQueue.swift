@@ -53,8 +53,7 @@
   /// - Returns: the loan, which the caller ends by `giveBack`.
   /// - Throws: the reason why nothing is lent.
   package func take(
-    for owner: (any JobOwner)?,
-    until latest: UInt64
+    for owner: (any JobOwner)?, until latest: UInt64
   ) async throws(FairQueueError) -> Loan {
     guard owner?.isGone != true else { throw .abandoned }
     if let loan = takeAtOnce(for: owner) { return loan }

@@ -7,8 +7,7 @@
 
   /// Runs `work` after all earlier work on the same thing.
   package func inTurn<Value, Fault: Error>(
-    on thing: String,
-    _ work: @EventLoop () async throws(Fault) -> Value
+    on thing: String, _ work: @EventLoop () async throws(Fault) -> Value
   ) async throws(Fault) -> Value {
     if waiting[thing] == nil {
       waiting[thing] = []

@@ -95,9 +95,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// A process calls it once.
   package func run() {
     let (first, _) = thread.compareExchange(
-      expected: 0,
-      desired: UInt(pthread_self()),
-      ordering: .sequentiallyConsistent
+      expected: 0, desired: UInt(pthread_self()), ordering: .sequentiallyConsistent
     )
     precondition(first, "the event loop runs already")
     EventLoop.assumeIsolated { turns() }
@@ -116,8 +114,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   ///
   /// It measures clock time, so a blocking call counts like a computation.
   @EventLoop package func superviseTurns(
-    longerThan limit: Duration,
-    _ report: @escaping @EventLoop (Duration) -> Void
+    longerThan limit: Duration, _ report: @escaping @EventLoop (Duration) -> Void
   ) {
     supervision = Supervision(limit: limit.nanoseconds, report: report)
   }
@@ -137,10 +134,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
       runJobs()
       endTurn(begunAt: start)
       let count = unsafe epoll_wait(
-        epoll,
-        events.baseAddress,
-        Int32(capacity),
-        timers.wait(from: EventLoop.now())
+        epoll, events.baseAddress, Int32(capacity), timers.wait(from: EventLoop.now())
       )
       start = EventLoop.now()
       for index in 0..<max(0, Int(count)) {
@@ -167,8 +161,7 @@ package final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
             unsafe job.runSynchronously(on: asUnownedSerialExecutor())
           } else {
             unsafe job.runSynchronously(
-              isolatedTo: asUnownedSerialExecutor(),
-              taskExecutor: asUnownedTaskExecutor()
+              isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor()
             )
           }
         }

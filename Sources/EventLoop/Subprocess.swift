@@ -53,18 +53,14 @@ package struct Subprocess: Sendable {
   /// - Returns: the result, with the output also if the program was killed.
   /// - Throws: `EventLoopError` if the program cannot be started.
   package func run(
-    input: [UInt8] = [],
-    limit: Int,
-    deadline: Duration?
+    input: [UInt8] = [], limit: Int, deadline: Duration?
   ) throws(EventLoopError) -> Completion {
     let end = deadline.map { EventLoop.now() &+ $0.nanoseconds } ?? .max
     let file = try Descriptor(holding: input)
     var output = try Inflow(limit: limit + 1)
     var complaint = try Inflow(limit: 512, isDrainedOn: true)
     let process = try ChildProcess(
-      path,
-      arguments,
-      environment: environment,
+      path, arguments, environment: environment,
       on: [(file.number, 0), (output.farEnd.number, 1), (complaint.farEnd.number, 2)]
     )
     // The child has its own copies. While these are open, the pipes never report their end.
@@ -93,9 +89,7 @@ package struct Subprocess: Sendable {
       }
     }
     return Completion(
-      ending: ending ?? .outOfTime,
-      output: output.bytes,
-      complaint: complaint.bytes
+      ending: ending ?? .outOfTime, output: output.bytes, complaint: complaint.bytes
     )
   }
 

@@ -40,9 +40,7 @@ package struct Readiness: OptionSet, Sendable {
   /// - Throws: `EventLoopError` if the kernel refuses the descriptor, such as a plain or closed
   ///   file.
   package init(
-    _ descriptor: Int32,
-    for interest: Readiness,
-    _ body: @escaping @EventLoop (Readiness) -> Void
+    _ descriptor: Int32, for interest: Readiness, _ body: @escaping @EventLoop (Readiness) -> Void
   ) throws(EventLoopError) {
     self.descriptor = descriptor
     self.interest = interest
@@ -72,9 +70,7 @@ extension Watch {
   ///   - latest: the time at which the wait ends, by `EventLoop.now()`.
   /// - Returns: false if it is not ready in time, or cannot be watched.
   package static func wait(
-    for readiness: Readiness,
-    of descriptor: Int32,
-    until latest: UInt64
+    for readiness: Readiness, of descriptor: Int32, until latest: UInt64
   ) async -> Bool {
     let now = EventLoop.now()
     guard now < latest else { return false }

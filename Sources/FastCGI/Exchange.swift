@@ -117,9 +117,7 @@ import Glibc
   private nonisolated static func write(_ bytes: [UInt8], to stream: Stream) {
     unsafe bytes.withUnsafeBytes { bytes in
       _ = unsafe FCGX_PutStr(
-        bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
-        Int32(bytes.count),
-        stream.pointer
+        bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), stream.pointer
       )
     }
   }

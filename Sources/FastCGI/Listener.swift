@@ -29,8 +29,7 @@ import Glibc
   ///     it returns.
   /// - Throws: `.notListening` if the descriptor is not a listening socket.
   package init(
-    _ descriptor: Int32,
-    _ settings: FastCGISettings,
+    _ descriptor: Int32, _ settings: FastCGISettings,
     _ handler: @escaping @EventLoop (Exchange) async -> Void
   ) throws(ListenerError) {
     guard Self.isListening(descriptor) else { throw .notListening(descriptor) }
@@ -141,8 +140,7 @@ package enum ListenerError: Error, CustomStringConvertible {
 /// The buffer for peeks at a socket.
 @safe @EventLoop final class WindowBuffer {
   nonisolated(unsafe) let bytes = UnsafeMutableRawBufferPointer.allocate(
-    byteCount: FastCGISettings.window,
-    alignment: 8
+    byteCount: FastCGISettings.window, alignment: 8
   )
 
   deinit { unsafe bytes.deallocate() }

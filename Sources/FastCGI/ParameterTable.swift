@@ -24,8 +24,7 @@ import Glibc
     var value: UnsafeBufferPointer<UInt8> {
       let first = unsafe UnsafeRawPointer(start + nameCount + 1)
       return unsafe UnsafeBufferPointer(
-        start: first.assumingMemoryBound(to: UInt8.self),
-        count: count - nameCount - 1
+        start: first.assumingMemoryBound(to: UInt8.self), count: count - nameCount - 1
       )
     }
   }
@@ -42,8 +41,7 @@ import Glibc
         if let sign = unsafe memchr(start, Int32(UInt8(ascii: "=")), count) {
           let nameCount = unsafe UnsafeRawPointer(sign) - UnsafeRawPointer(start)
           unsafe entries.initializeElement(
-            at: filled,
-            to: Entry(start: start, nameCount: nameCount, count: count)
+            at: filled, to: Entry(start: start, nameCount: nameCount, count: count)
           )
           lengths |= Self.bit(of: nameCount)
           filled += 1

@@ -57,11 +57,7 @@ import Glibc
     // The buffer must hold a response that the loop writes.
     var buffer = Int32(4 * FastCGISettings.window)
     unsafe setsockopt(
-      descriptor,
-      SOL_SOCKET,
-      SO_SNDBUF,
-      &buffer,
-      socklen_t(MemoryLayout<Int32>.size)
+      descriptor, SOL_SOCKET, SO_SNDBUF, &buffer, socklen_t(MemoryLayout<Int32>.size)
     )
   }
 
@@ -71,10 +67,7 @@ import Glibc
   func look() {
     let window = unsafe listener.window.bytes
     let count = unsafe recv(
-      descriptor,
-      window.baseAddress,
-      window.count,
-      Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+      descriptor, window.baseAddress, window.count, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
     )
     guard count > 0 else {
       if count < 0, errno == EAGAIN || errno == EINTR { return }

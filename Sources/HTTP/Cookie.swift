@@ -30,10 +30,7 @@ package enum Cookie {
   /// The name begins with `__Host-`, which binds the cookie to this host. The value has only
   /// letters, digits, hyphens and underscores.
   package static func setting(
-    _ name: String,
-    to value: String,
-    for lifetime: Duration,
-    _ sameSite: SameSite
+    _ name: String, to value: String, for lifetime: Duration, _ sameSite: SameSite
   ) -> String {
     "\(name)=\(value); Path=/; Max-Age=\(lifetime.components.seconds); HttpOnly; Secure; \(sameSite.attributes)"
   }

@@ -49,8 +49,7 @@ package struct FieldParameters {
   }
 
   private static func takeToken(
-    _ rest: inout Substring.UTF8View,
-    also others: StaticString = ""
+    _ rest: inout Substring.UTF8View, also others: StaticString = ""
   ) -> String? {
     skipSpace(&rest)
     let end = rest.firstIndex { !isOfToken($0, others) } ?? rest.endIndex

@@ -17,9 +17,7 @@ package struct FormValues: Sendable {
     var names: Set<[UInt8]> = []
     for part in query.utf8.split(separator: UInt8(ascii: "&")) {
       let pair = part.split(
-        separator: UInt8(ascii: "="),
-        maxSplits: 1,
-        omittingEmptySubsequences: false
+        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
       )
       guard let name = Self.decoded(pair[0]),
         let value = pair.count == 2 ? Self.decoded(pair[1]) : "",

@@ -31,8 +31,7 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
 
   package init?(_ field: FieldParameters) {
     let parts = field.value.utf8.split(
-      separator: UInt8(ascii: "/"),
-      omittingEmptySubsequences: false
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
     )
     guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
     if let charset = field["charset"], !charset.lowercased().utf8.elementsEqual("utf-8".utf8) {

@@ -60,8 +60,7 @@ package struct Multipart: Sendable {
   }
 
   private static func part(
-    _ bytes: ArraySlice<UInt8>,
-    _ limits: Limits
+    _ bytes: ArraySlice<UInt8>, _ limits: Limits
   ) throws(MultipartError) -> Part {
     var rest = bytes
     var (name, fileName, type) = (String?.none, String?.none, MediaType?.none)
@@ -91,8 +90,7 @@ package struct Multipart: Sendable {
   ///
   /// Returns nil if the line does not end within the header's limit.
   private static func takeLine(
-    _ rest: inout ArraySlice<UInt8>,
-    in part: ArraySlice<UInt8>
+    _ rest: inout ArraySlice<UInt8>, in part: ArraySlice<UInt8>
   ) -> ArraySlice<UInt8>? {
     let most = min(part.endIndex, part.startIndex + Limits.header)
     guard rest.startIndex < most,

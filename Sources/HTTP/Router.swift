@@ -116,10 +116,7 @@ private final class PathNode {
   ///   - values: the captures so far.
   /// - Returns: the best match.
   func find(
-    _ method: Method,
-    _ path: UnsafeBufferPointer<UInt8>,
-    from start: Int,
-    _ values: inout [String]
+    _ method: Method, _ path: UnsafeBufferPointer<UInt8>, from start: Int, _ values: inout [String]
   ) -> Router.Match {
     guard start <= path.count else { return route(method, values) }
     if let rest {

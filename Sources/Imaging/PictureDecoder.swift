@@ -34,8 +34,7 @@ import PictureContract
   /// - Returns: the picture, or the first frame of an animation.
   /// - Throws: an error of the file, which is then not stored; `.tooManyRequests`, `.overloaded`.
   package func decode(
-    _ file: [UInt8],
-    for owner: (any JobOwner)?
+    _ file: [UInt8], for owner: (any JobOwner)?
   ) async throws(Failure) -> Picture {
     guard file.count <= PictureLimits.input else {
       throw .bodyTooLarge(limit: PictureLimits.input)

@@ -21,9 +21,7 @@ extension JSON {
   }
 
   mutating func add(
-    _ value: JSON,
-    at tokens: ArraySlice<String>,
-    _ budget: inout PatchBudget
+    _ value: JSON, at tokens: ArraySlice<String>, _ budget: inout PatchBudget
   ) throws(PatchFault) {
     guard !tokens.isEmpty else {
       self = value
@@ -45,8 +43,7 @@ extension JSON {
   }
 
   mutating func remove(
-    at tokens: ArraySlice<String>,
-    _ budget: inout PatchBudget
+    at tokens: ArraySlice<String>, _ budget: inout PatchBudget
   ) throws(PatchFault) -> JSON {
     guard !tokens.isEmpty else { throw .place("The whole document cannot be removed.") }
     var removed = JSON.null
@@ -89,8 +86,7 @@ extension JSON {
 
   /// Changes the container that all tokens except the last lead to.
   private mutating func change(
-    _ tokens: ArraySlice<String>,
-    _ last: (inout JSON, String) throws(PatchFault) -> Void
+    _ tokens: ArraySlice<String>, _ last: (inout JSON, String) throws(PatchFault) -> Void
   ) throws(PatchFault) {
     guard let token = tokens.first else { return }
     guard tokens.count > 1 else { return try last(&self, token) }

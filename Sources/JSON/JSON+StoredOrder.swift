@@ -43,8 +43,7 @@ extension JSON {
   }
 
   fileprivate static func isOrdered(
-    _ first: some Collection<UInt8>,
-    _ second: some Collection<UInt8>
+    _ first: some Collection<UInt8>, _ second: some Collection<UInt8>
   ) -> Bool {
     first.count == second.count
       ? first.lexicographicallyPrecedes(second) : first.count < second.count

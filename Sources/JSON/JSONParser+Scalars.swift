@@ -42,8 +42,7 @@ extension JSONParser {
   private func check(_ length: Int, _ start: Int, limit: Int) throws(JSONError) {
     guard length <= limit else {
       throw error(
-        .number,
-        "A number may have at most \(limit) bytes when it is written without an exponent.",
+        .number, "A number may have at most \(limit) bytes when it is written without an exponent.",
         at: start
       )
     }
@@ -100,10 +99,7 @@ extension JSONParser {
   }
 
   private func checkUTF8(
-    _ bytes: [UInt8],
-    _ range: Range<Int>,
-    isASCII: Bool,
-    _ start: Int
+    _ bytes: [UInt8], _ range: Range<Int>, isASCII: Bool, _ start: Int
   ) throws(JSONError) {
     guard isASCII || String(validating: bytes[range], as: UTF8.self) != nil else {
       throw error(.utf8, "The text must be UTF-8.", at: start)

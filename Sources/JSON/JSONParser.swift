@@ -6,8 +6,7 @@ extension JSON {
   /// bounded by the length of the text.
   /// - Complexity: O(*n*).
   package static func parse(
-    _ bytes: [UInt8],
-    limits: JSONLimits = .standard
+    _ bytes: [UInt8], limits: JSONLimits = .standard
   ) throws(JSONError) -> JSON {
     var parser = JSONParser(bytes, limits)
     return try parser.text()
@@ -146,8 +145,7 @@ struct JSONParser {
   }
 
   private mutating func literal(
-    _ word: String,
-    _ kind: JSONNode.Kind
+    _ word: String, _ kind: JSONNode.Kind
   ) throws(JSONError) -> JSONNode {
     guard bytes[offset...].starts(with: word.utf8) else {
       throw error(.syntax, "A value is expected here.")

@@ -36,8 +36,7 @@ package struct JSONPatch: Sendable {
   }
 
   private static func operation(
-    _ json: JSON,
-    at place: String
+    _ json: JSON, at place: String
   ) throws(JSONPatchError) -> Operation {
     guard let object = json.object else {
       throw .malformed(pointer: place, reason: "An operation must be an object.")
@@ -45,8 +44,7 @@ package struct JSONPatch: Sendable {
     func pointer(_ member: String) throws(JSONPatchError) -> JSONPointer {
       guard let pointer = object[member]?.string.flatMap(JSONPointer.init) else {
         throw .malformed(
-          pointer: "\(place)/\(member)",
-          reason: "The member \(member) must be a JSON Pointer."
+          pointer: "\(place)/\(member)", reason: "The member \(member) must be a JSON Pointer."
         )
       }
       return pointer
@@ -66,8 +64,7 @@ package struct JSONPatch: Sendable {
     case "test": return .test(try pointer("path"), try value())
     default:
       throw .malformed(
-        pointer: "\(place)/op",
-        reason: "op must be add, remove, replace, move, copy or test."
+        pointer: "\(place)/op", reason: "op must be add, remove, replace, move, copy or test."
       )
     }
   }
@@ -82,9 +79,7 @@ package struct JSONPatch: Sendable {
   /// - Returns: the resulting document.
   /// - Throws: `.testFailed` or `.notApplicable`, with the operation's location in the patch.
   package func apply(
-    to document: JSON,
-    maximumBytes: Int = 4_194_304,
-    depth: Int = JSONLimits.standard.depth
+    to document: JSON, maximumBytes: Int = 4_194_304, depth: Int = JSONLimits.standard.depth
   ) throws(JSONPatchError) -> JSON {
     var application = Application(result: document, copies: maximumBytes, depth: depth)
     for (index, operation) in operations.enumerated() {

@@ -9,11 +9,7 @@ struct Member {
   private let parent: String
 
   init(
-    _ keyword: Keyword,
-    _ value: JSON,
-    _ pointer: String,
-    _ siblings: JSONObject,
-    _ parent: String
+    _ keyword: Keyword, _ value: JSON, _ pointer: String, _ siblings: JSONObject, _ parent: String
   ) {
     self.keyword = keyword
     self.value = value
@@ -96,25 +92,21 @@ struct Member {
       return test(.exclusiveMaximum(try number()), "This must be below \(try number().text).")
     case .minLength:
       return test(
-        .atLeast(.characters, try count()),
-        "This must have at least \(try count()) characters."
+        .atLeast(.characters, try count()), "This must have at least \(try count()) characters."
       )
     case .maxLength:
       return test(
-        .atMost(.characters, try count()),
-        "This may have at most \(try count()) characters."
+        .atMost(.characters, try count()), "This may have at most \(try count()) characters."
       )
     case .minItems:
       return test(
-        .atLeast(.elements, try count()),
-        "This must have at least \(try count()) elements."
+        .atLeast(.elements, try count()), "This must have at least \(try count()) elements."
       )
     case .maxItems:
       return test(.atMost(.elements, try count()), "This may have at most \(try count()) elements.")
     case .minProperties:
       return test(
-        .atLeast(.members, try count()),
-        "This must have at least \(try count()) members."
+        .atLeast(.members, try count()), "This must have at least \(try count()) members."
       )
     case .maxProperties:
       return test(.atMost(.members, try count()), "This may have at most \(try count()) members.")

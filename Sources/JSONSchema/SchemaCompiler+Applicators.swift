@@ -17,8 +17,7 @@ extension SchemaCompiler {
     case .condition:
       return member.test(
         .condition(
-          try part(member),
-          then: try sibling(.then, of: member),
+          try part(member), then: try sibling(.then, of: member),
           otherwise: try sibling(.otherwise, of: member)
         )
       )
@@ -86,9 +85,7 @@ extension SchemaCompiler {
     patterns += 1
     guard patterns <= Self.patternLimit else {
       throw SchemaError(
-        pointer,
-        "limit",
-        "A schema may have at most \(Self.patternLimit) regular expressions."
+        pointer, "limit", "A schema may have at most \(Self.patternLimit) regular expressions."
       )
     }
     do throws(PatternError) {

@@ -21,8 +21,7 @@ extension SchemaCompiler {
   ///
   /// `dynamic` caches the result for each name.
   private func rule(
-    of reference: Reference,
-    _ dynamic: inout [ByteString: [Int: Int]]
+    of reference: Reference, _ dynamic: inout [ByteString: [Int: Int]]
   ) throws(SchemaError) -> Rule {
     let owner = subschemas[reference.owner]
     switch resources.target(of: reference.text, in: owner.resource) {
@@ -36,8 +35,7 @@ extension SchemaCompiler {
     case nil: break
     }
     throw SchemaError(
-      reference.pointer,
-      "reference",
+      reference.pointer, "reference",
       "The reference must lead to this schema or a part of it; others are not fetched."
     )
   }
@@ -52,9 +50,7 @@ extension SchemaCompiler {
   private func visit(_ index: Int, _ states: inout [State], _ pointer: String) throws(SchemaError) {
     guard states[index] != .open else {
       throw SchemaError(
-        pointer,
-        "cycle",
-        "The reference leads back to itself without going into the value."
+        pointer, "cycle", "The reference leads back to itself without going into the value."
       )
     }
     guard states[index] == .new else { return }

@@ -31,9 +31,7 @@ struct SchemaCompiler {
   private static let pointerLimit = 1_048_576
 
   mutating func add(
-    _ json: JSON,
-    at pointer: String,
-    in keyword: Keyword?
+    _ json: JSON, at pointer: String, in keyword: Keyword?
   ) throws(SchemaError) -> Int {
     let index = subschemas.count
     pointerBytes += pointer.utf8.count
@@ -64,9 +62,7 @@ struct SchemaCompiler {
   }
 
   private mutating func tests(
-    of object: JSONObject,
-    _ index: Int,
-    _ pointer: String
+    of object: JSONObject, _ index: Int, _ pointer: String
   ) throws(SchemaError) -> [Test] {
     var tests: [Test] = []
     for (name, value) in object {
@@ -108,10 +104,7 @@ struct SchemaCompiler {
     case .reference, .dynamicReference:
       references.append(
         Reference(
-          keyword: member.keyword,
-          owner: index,
-          text: try member.text(),
-          pointer: member.pointer
+          keyword: member.keyword, owner: index, text: try member.text(), pointer: member.pointer
         )
       )
       // The target is resolved after the whole schema has been compiled.

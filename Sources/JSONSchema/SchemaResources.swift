@@ -24,10 +24,7 @@ struct SchemaResources {
 
   /// Begins a resource at a schema, by its `$id`.
   mutating func open(
-    _ id: JSON?,
-    at pointer: String,
-    schema: Int,
-    within outer: Int
+    _ id: JSON?, at pointer: String, schema: Int, within outer: Int
   ) throws(SchemaError) -> Int {
     let place = "\(pointer)/\(Keyword.id.rawValue)"
     guard let text = (id ?? "").string else {
@@ -38,8 +35,7 @@ struct SchemaResources {
       let resolved = resolve(address, against: all.isEmpty ? nil : outer)
     else {
       throw SchemaError(
-        place,
-        "id",
+        place, "id",
         "An $id must be an address without a fragment, of at most \(Self.addressLimit) bytes."
       )
     }

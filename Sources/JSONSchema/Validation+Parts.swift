@@ -31,10 +31,7 @@ extension Validation {
   ///
   /// `number` is the index of the part in the value; nil for other parts, such as keys.
   mutating func fits(
-    _ index: Int,
-    _ part: JSON,
-    _ step: Step,
-    at number: Int?
+    _ index: Int, _ part: JSON, _ step: Step, at number: Int?
   ) throws(Stop) -> Bool {
     path.append(step)
     let outer = seen
@@ -47,10 +44,7 @@ extension Validation {
   }
 
   mutating func fitsUnlessSeen(
-    _ index: Int,
-    _ part: JSON,
-    _ step: Step,
-    _ number: Int
+    _ index: Int, _ part: JSON, _ step: Step, _ number: Int
   ) throws(Stop) -> Bool {
     try spend(1, index)
     if seen?.contains(number) == true { return true }
@@ -61,9 +55,7 @@ extension Validation {
   ///
   /// It stops at one more than `most`.
   mutating func count(
-    _ elements: JSONArray,
-    fitting part: Int,
-    upTo most: Int
+    _ elements: JSONArray, fitting part: Int, upTo most: Int
   ) throws(Stop) -> Int {
     var count = 0
     for (number, element) in elements.enumerated() where count <= most {
@@ -82,8 +74,7 @@ extension Validation {
   ///
   /// While probing, it stops at the first violation.
   mutating func allHold<Parts: Sequence>(
-    _ parts: Parts,
-    _ holds: (Parts.Element, inout Validation) throws(Stop) -> Bool
+    _ parts: Parts, _ holds: (Parts.Element, inout Validation) throws(Stop) -> Bool
   ) throws(Stop) -> Bool {
     var isFit = true
     for part in parts where try !holds(part, &self) {
@@ -94,8 +85,7 @@ extension Validation {
   }
 
   mutating func each(
-    _ object: JSONObject?,
-    _ holds: (Int, String, JSON, inout Validation) throws(Stop) -> Bool
+    _ object: JSONObject?, _ holds: (Int, String, JSON, inout Validation) throws(Stop) -> Bool
   ) throws(Stop) -> Bool {
     guard let object else { return true }
     return try allHold(object.enumerated()) { (member, validation) throws(Stop) in
@@ -104,9 +94,7 @@ extension Validation {
   }
 
   mutating func elementsFit(
-    _ elements: JSONArray,
-    _ first: [Int],
-    _ others: Int?
+    _ elements: JSONArray, _ first: [Int], _ others: Int?
   ) throws(Stop) -> Bool {
     let elements = others == nil ? elements.prefix(first.count) : elements[...]
     return try allHold(elements.enumerated()) { (element, validation) throws(Stop) in
@@ -118,11 +106,8 @@ extension Validation {
   }
 
   mutating func membersFit(
-    _ object: JSONObject?,
-    _ named: [ByteString: Int],
-    _ matching: [(pattern: Pattern, schema: Int)],
-    _ others: Int?,
-    _ index: Int
+    _ object: JSONObject?, _ named: [ByteString: Int],
+    _ matching: [(pattern: Pattern, schema: Int)], _ others: Int?, _ index: Int
   ) throws(Stop) -> Bool {
     try each(object) { (offset, key, member, validation) throws(Stop) in
       try validation.spend(1 + key.utf8.count / 32, index)
@@ -139,10 +124,7 @@ extension Validation {
   }
 
   mutating func require(
-    _ names: [String],
-    _ object: JSONObject?,
-    _ test: Test,
-    _ index: Int
+    _ names: [String], _ object: JSONObject?, _ test: Test, _ index: Int
   ) throws(Stop) -> Bool {
     guard let object else { return true }
     try spend(names.count, index)

@@ -65,9 +65,7 @@ extension Validation {
 
   /// Returns the number of schemas that the value matches, counted up to one more than `most`.
   private mutating func count(
-    _ parts: [Int],
-    fitBy value: JSON,
-    upTo most: Int
+    _ parts: [Int], fitBy value: JSON, upTo most: Int
   ) throws(Stop) -> Int {
     var count = 0
     for part in parts where count <= most {

@@ -60,9 +60,7 @@ struct Validation {
 
   /// Records an error and returns that the value is invalid.
   private mutating func refuse(
-    _ schemaPointer: String,
-    _ code: String,
-    _ detail: String
+    _ schemaPointer: String, _ code: String, _ detail: String
   ) throws(Stop) -> Bool {
     guard !isProbing else { return false }
     found.append(
@@ -74,9 +72,7 @@ struct Validation {
 
   mutating func refuse(_ test: Test, _ index: Int) throws(Stop) -> Bool {
     try refuse(
-      "\(subschemas[index].pointer)/\(test.keyword.rawValue)",
-      test.keyword.code,
-      test.detail
+      "\(subschemas[index].pointer)/\(test.keyword.rawValue)", test.keyword.code, test.detail
     )
   }
 
@@ -105,8 +101,7 @@ struct Validation {
     case .never(let keyword):
       let isOfMember = keyword == .additionalProperties || keyword == .unevaluatedProperties
       return try refuse(
-        subschemas[index].pointer,
-        keyword?.code ?? "false",
+        subschemas[index].pointer, keyword?.code ?? "false",
         isOfMember ? "A member of this name is not allowed." : "No value is allowed here."
       )
     case .tests(let tests):

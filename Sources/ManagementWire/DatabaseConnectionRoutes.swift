@@ -14,20 +14,12 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .post,
-      "\(prefix)/signup",
-      access: .open,
-      body: .json(limit: 65_536).holdingDocuments,
-      summary: "Create a user with an address and a password",
-      signUp
+      .post, "\(prefix)/signup", access: .open, body: .json(limit: 65_536).holdingDocuments,
+      summary: "Create a user with an address and a password", signUp
     ),
     Route(
-      .post,
-      "\(prefix)/change_password",
-      access: .open,
-      body: .json(limit: 16_384),
-      summary: "Email a link that resets the password",
-      changePassword
+      .post, "\(prefix)/change_password", access: .open, body: .json(limit: 16_384),
+      summary: "Email a link that resets the password", changePassword
     ),
   ]
 

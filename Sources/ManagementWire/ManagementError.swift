@@ -31,15 +31,13 @@ struct ManagementError {
     case .roleExists: self.init(.conflict, failure.type.code, "The role already exists.")
     case .unownedResource:
       self.init(
-        .forbidden,
-        "unowned_resource",
+        .forbidden, "unowned_resource",
         "User to be acted on does not match subject in bearer token."
       )
     case .fieldsNotYours: self.init(.forbidden, "insufficient_scope", failure.explanation)
     case .insufficientScope:
       self.init(
-        .forbidden,
-        "insufficient_scope",
+        .forbidden, "insufficient_scope",
         "Insufficient scope, expected any of: \(failure["scope"]?.string ?? "")"
       )
     case .userIDMalformed: self.init(.badRequest, "invalid_uri", failure.explanation)
@@ -156,8 +154,7 @@ extension ErrorType {
 extension Failure {
   /// Returns the result of a verb of the domain, whose faults are placed as the API names them.
   @EventLoop static func placing<Value>(
-    _ form: (String) -> String,
-    _ verb: @EventLoop () async throws(Failure) -> Value
+    _ form: (String) -> String, _ verb: @EventLoop () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     do throws(Failure) { return try await verb() } catch { throw error.placed(form) }
   }

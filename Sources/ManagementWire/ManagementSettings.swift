@@ -9,15 +9,11 @@ package struct ManagementSettings: SettingsSection {
 
   package init(_ read: inout SettingsReader) {
     offersManagement = read.flag(
-      "auth0_management",
-      false,
-      safe: false,
+      "auth0_management", false, safe: false,
       "whether back ends may call the Management API of Auth0 (/api/v2) in the app"
     )
     offersDatabaseConnections = read.flag(
-      "auth0_dbconnections",
-      false,
-      safe: false,
+      "auth0_dbconnections", false, safe: false,
       "whether clients of Auth0 may sign users up and ask for a reset at /dbconnections"
     )
   }

@@ -14,9 +14,7 @@ extension Access {
   ///   - proof: the evidence that a user must also give.
   /// - Returns: the access.
   static func management(
-    _ scopes: String...,
-    orAll all: [String] = [],
-    proof: Proof = .session
+    _ scopes: String..., orAll all: [String] = [], proof: Proof = .session
   ) -> Access {
     let choices = scopes + (all.isEmpty ? [] : [all.joined(separator: " and ")])
     let kind = BearerKind(
@@ -47,9 +45,7 @@ extension Access {
   ///
   /// A client that was disabled is refused at once, as is a user whose session has ended.
   static func owner(
-    of token: String,
-    for wanted: [String],
-    _ call: Call
+    of token: String, for wanted: [String], _ call: Call
   ) async throws(Failure) -> BearerOwner {
     let (context, app) = (call.context, call.context.app.id)
     let audience = ManagementAPI.audience(of: ManagementAPI.identifier, at: call.issuer)
@@ -61,9 +57,7 @@ extension Access {
     }
     guard
       let claims = try await context.tokens.claims(
-        ofOpenIDToken: token,
-        app: app,
-        issuer: call.issuer
+        ofOpenIDToken: token, app: app, issuer: call.issuer
       ),
       claims["aud"]?.string?.hasSameBytes(as: audience) == true
     else { throw .tokenInvalid }

@@ -24,11 +24,7 @@ struct PageParameters {
 
   /// Returns the page of a complete list, in the form that the client asks for.
   func response<Item>(_ items: [Item], named name: String, _ json: (Item) -> JSON) -> Response {
-    let page = list(
-      items.dropFirst(start).prefix(size).map(json),
-      named: name,
-      total: items.count
-    )
+    let page = list(items.dropFirst(start).prefix(size).map(json), named: name, total: items.count)
     return Response(.ok, json: page.serialized())
   }
 
@@ -48,8 +44,7 @@ struct PageParameters {
 extension Page {
   /// Reads pages until they have this many items, and returns whether these are all.
   @EventLoop static func items(
-    atLeast needed: Int,
-    _ read: @EventLoop (Item.Cursor?) async throws(Failure) -> Page
+    atLeast needed: Int, _ read: @EventLoop (Item.Cursor?) async throws(Failure) -> Page
   ) async throws(Failure) -> (items: [Item], isComplete: Bool) {
     var items: [Item] = []
     var cursor: Item.Cursor?

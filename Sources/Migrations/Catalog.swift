@@ -19,13 +19,11 @@ package struct Catalog: Equatable, Sendable {
   ///   - role: the server's role. Its privileges are read, and those of the owner and `public`.
   /// - Throws: `.statementFailed` if the server rejects a statement, `.connectionLost`.
   @EventLoop package init(
-    _ session: MigratorSession,
-    role: String? = nil
+    _ session: MigratorSession, role: String? = nil
   ) async throws(MigrationError) {
     let rows = try await session.query(Catalog.query, [role]).rows
     facts = Dictionary(
-      rows.map { ($0[0] ?? "", $0[1] ?? "") },
-      uniquingKeysWith: { "\($0)\n\($1)" }
+      rows.map { ($0[0] ?? "", $0[1] ?? "") }, uniquingKeysWith: { "\($0)\n\($1)" }
     )
   }
 

@@ -253,12 +253,7 @@ extension MigratorSession {
     let rows = try await query("\(DistributionQueries.tables.sql)").rows
     return Distribution(
       rows.map {
-        ManagedTable(
-          name: $0[0] ?? "",
-          key: $0[1],
-          isEverywhere: $0[2] == "t",
-          group: $0[3] ?? ""
-        )
+        ManagedTable(name: $0[0] ?? "", key: $0[1], isEverywhere: $0[2] == "t", group: $0[3] ?? "")
       }
     )
   }

@@ -14,13 +14,8 @@ package struct Ledger: Sendable {
     package let down: String
 
     package init(
-      version: Int,
-      name: String,
-      checksum: String,
-      appliedAt: String = "",
-      appliedBy: String = "",
-      duration: Int = 0,
-      down: String = ""
+      version: Int, name: String, checksum: String, appliedAt: String = "", appliedBy: String = "",
+      duration: Int = 0, down: String = ""
     ) {
       self.version = version
       self.name = name
@@ -41,10 +36,7 @@ package struct Ledger: Sendable {
   package var interrupted: Int?
 
   package init(
-    schema: String,
-    exists: Bool = true,
-    entries: [Entry] = [],
-    interrupted: Int? = nil
+    schema: String, exists: Bool = true, entries: [Entry] = [], interrupted: Int? = nil
   ) {
     self.schema = schema
     self.exists = exists
@@ -76,12 +68,8 @@ package struct Ledger: Sendable {
     ).rows
     entries = rows.map { row in
       Entry(
-        version: row[0].flatMap { Int($0) } ?? 0,
-        name: row[1] ?? "",
-        checksum: row[2] ?? "",
-        appliedAt: row[3] ?? "",
-        appliedBy: row[4] ?? "",
-        duration: row[5].flatMap { Int($0) } ?? 0,
+        version: row[0].flatMap { Int($0) } ?? 0, name: row[1] ?? "", checksum: row[2] ?? "",
+        appliedAt: row[3] ?? "", appliedBy: row[4] ?? "", duration: row[5].flatMap { Int($0) } ?? 0,
         down: row[6] ?? ""
       )
     }

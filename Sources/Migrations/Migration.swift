@@ -50,8 +50,7 @@ package struct Migration: Equatable, Sendable {
   /// - Throws: `.badFile` if the stored text is invalid.
   package static func kept(_ entry: Ledger.Entry) throws(MigrationError) -> Migration {
     try Migration(
-      file: fileName(version: entry.version, name: entry.name),
-      unixText: entry.down,
+      file: fileName(version: entry.version, name: entry.name), unixText: entry.down,
       checksum: entry.checksum
     )
   }
@@ -69,9 +68,7 @@ package struct Migration: Equatable, Sendable {
   private init(file: String, unixText: String, checksum: String?) throws(MigrationError) {
     guard let (version, name) = Migration.parse(fileName: file) else {
       throw .badFile(
-        file: file,
-        line: nil,
-        reason: "the name of a migration must have the form 0001_name.sql"
+        file: file, line: nil, reason: "the name of a migration must have the form 0001_name.sql"
       )
     }
     let sections = try Sections(file: file, text: unixText)
@@ -136,17 +133,14 @@ private struct Sections {
     }
     guard place != .up else {
       throw .badFile(
-        file: file,
-        line: nil,
+        file: file, line: nil,
         reason: "there is no line '-- migrate: down' or '-- migrate: irreversible REASON'"
       )
     }
   }
 
   private mutating func marker(
-    _ words: String,
-    at line: Int,
-    in place: Place
+    _ words: String, at line: Int, in place: Place
   ) throws(MigrationError) -> Place {
     switch (words, place) {
     case ("no transaction", .header):
@@ -190,8 +184,7 @@ private struct Sections {
     }
     if !isTransactional, script.isConcurrentIndexCreation, script.concurrentIndex == nil {
       throw .badFile(
-        file: file,
-        line: script.line,
+        file: file, line: script.line,
         reason: "an index built concurrently needs a name, by which an incomplete one is found"
       )
     }

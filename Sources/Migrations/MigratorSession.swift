@@ -19,9 +19,7 @@ package import Postgres
   /// - Returns: a session without the lock.
   /// - Throws: `.cannotConnect` if the connection fails.
   package static func open(
-    _ conninfo: String,
-    readOnly: Bool = false,
-    report: @escaping @EventLoop (String) -> Void
+    _ conninfo: String, readOnly: Bool = false, report: @escaping @EventLoop (String) -> Void
   ) async throws(MigrationError) -> MigratorSession {
     let connection: Connection
     do throws(DatabaseError) {
@@ -37,9 +35,7 @@ package import Postgres
   }
 
   private init(
-    _ connection: Connection,
-    isReadOnly: Bool,
-    _ report: @escaping @EventLoop (String) -> Void
+    _ connection: Connection, isReadOnly: Bool, _ report: @escaping @EventLoop (String) -> Void
   ) {
     self.connection = connection
     self.isReadOnly = isReadOnly
@@ -72,8 +68,7 @@ package import Postgres
   }
 
   package func query(
-    _ sql: String,
-    _ parameters: [String?] = []
+    _ sql: String, _ parameters: [String?] = []
   ) async throws(MigrationError) -> TextResult {
     do throws(DatabaseError) {
       return try await connection.query(sql, parameters)

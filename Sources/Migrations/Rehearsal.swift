@@ -21,9 +21,7 @@ import Postgres
   ///   - migrations: the applied migrations, by version.
   ///   - role: the server's role, whose privileges are compared too.
   package init(
-    _ session: MigratorSession,
-    _ ledger: Ledger,
-    _ migrations: [Migration],
+    _ session: MigratorSession, _ ledger: Ledger, _ migrations: [Migration],
     grantTo role: String? = nil
   ) {
     self.session = session
@@ -95,20 +93,14 @@ import Postgres
     for migration in migrations {
       // Any other statement that needs no transaction changes no schema.
       if let sql = migration.isTransactional ? migration.up.text : migration.up.rehearsedIndex {
-        try await run(
-          sql,
-          file: migration.file,
-          line: migration.up.line(of:),
-          rest: Self.inScratch
-        )
+        try await run(sql, file: migration.file, line: migration.up.line(of:), rest: Self.inScratch)
       }
       try await session.reset()
       try await enter(scratch)
     }
     if let role {
       try await run(
-        Grants.statements(ledger, to: role).joined(separator: ";\n"),
-        rest: Self.inScratch
+        Grants.statements(ledger, to: role).joined(separator: ";\n"), rest: Self.inScratch
       )
     }
     return try await Catalog(session, role: role)
@@ -127,10 +119,7 @@ import Postgres
   }
 
   private func run(
-    _ sql: String,
-    file: String = "verify",
-    line: ((Int?) -> Int?)? = nil,
-    rest: String
+    _ sql: String, file: String = "verify", line: ((Int?) -> Int?)? = nil, rest: String
   ) async throws(MigrationError) {
     do throws(DatabaseError) {
       try await session.connection.script(sql)

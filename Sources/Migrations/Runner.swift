@@ -8,9 +8,7 @@ import Postgres
   private let allowsOutOfOrder: Bool
 
   package init(
-    _ session: MigratorSession,
-    _ migrations: [Migration],
-    allowsOutOfOrder: Bool = false
+    _ session: MigratorSession, _ migrations: [Migration], allowsOutOfOrder: Bool = false
   ) {
     self.session = session
     self.migrations = migrations
@@ -27,9 +25,7 @@ import Postgres
   /// - Throws: any error of the planner, `.lockTimeout` if another run holds the lock,
   ///   `.statementFailed` if the server rejects a statement, `.connectionLost`.
   package func run(
-    to goal: Goal,
-    lockTimeout: Int?,
-    grantTo role: String? = nil
+    to goal: Goal, lockTimeout: Int?, grantTo role: String? = nil
   ) async throws(MigrationError) -> (steps: [Step], version: Int) {
     try await session.lock(timeout: lockTimeout)
     var ledger = try await session.ledger()
@@ -64,8 +60,7 @@ import Postgres
   ///
   /// It changes nothing and takes no lock.
   package func plan(
-    to goal: Goal,
-    grantTo role: String? = nil
+    to goal: Goal, grantTo role: String? = nil
   ) async throws(MigrationError) -> String {
     let ledger = try await session.ledger()
     let steps = try planner(ledger).steps(to: goal)
@@ -134,10 +129,7 @@ import Postgres
   }
 
   private func failure(
-    _ error: DatabaseError,
-    of instruction: Instruction,
-    at line: Int?,
-    _ step: Step
+    _ error: DatabaseError, of instruction: Instruction, at line: Int?, _ step: Step
   ) -> MigrationError {
     let file = step.migration.file
     if instruction.role == .check, !error.isConnectionLost {

@@ -16,9 +16,7 @@ package struct SchemaDump: Equatable, Sendable {
   ///   - program: the path of pg_dump. Nil searches for one.
   /// - Throws: `.pgDump` if pg_dump is missing, too old or fails.
   @EventLoop package init(
-    _ session: MigratorSession,
-    _ conninfo: String,
-    program: String?
+    _ session: MigratorSession, _ conninfo: String, program: String?
   ) async throws(MigrationError) {
     let number = try await session.query("show server_version_num").rows.first?[0] ?? ""
     let server = (Int(number) ?? 0) / 10_000
@@ -48,8 +46,7 @@ package struct SchemaDump: Equatable, Sendable {
 
   /// Runs pg_dump and waits for it without a timeout, since locks may delay it.
   private static func run(
-    _ path: String,
-    _ arguments: [String],
+    _ path: String, _ arguments: [String],
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws(MigrationError) -> Subprocess.Completion {
     do throws(EventLoopError) {

@@ -47,12 +47,8 @@ package struct Status: Equatable, Sendable, Encodable {
           version < newest ? .outOfOrder : .pending
         }
       return Status(
-        version: version,
-        name: file?.name ?? entry?.name ?? "",
-        state: state,
-        appliedAt: entry?.appliedAt,
-        appliedBy: entry?.appliedBy,
-        duration: entry?.duration
+        version: version, name: file?.name ?? entry?.name ?? "", state: state,
+        appliedAt: entry?.appliedAt, appliedBy: entry?.appliedBy, duration: entry?.duration
       )
     }
   }

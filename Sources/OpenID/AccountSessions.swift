@@ -45,8 +45,7 @@ package struct AccountSession: RowDecodable {
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [AccountSession] {
     let all = try await context.list(AccountSessionQueries.list, user, context.principal, most)
     guard let all else { throw context.gone }
@@ -68,9 +67,7 @@ package struct AccountSession: RowDecodable {
   ///   - context: the context of the request.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func end(
-    _ session: SessionID,
-    by user: UserID,
-    _ context: RequestContext
+    _ session: SessionID, by user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     let ending = UserSessions.Ending(session, sessions: true, refreshTokens: true)
     try await context.transaction { transaction async throws(Failure) in
@@ -100,8 +97,7 @@ package enum AccountSessionQueries {
     left join clients n on n.client_id = s.client_id and n.app_id = s.app_id
     where \(.isAuthorized)
     order by s.session_id desc
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [list]
 }

@@ -20,19 +20,12 @@ package struct Authorization: Sendable {
   /// Creates an authorization that is not stored, to find its first step.
   package init(unstored request: AuthorizationRequest) {
     self.init(
-      id: AuthorizationID(),
-      request: request,
-      state: AuthorizationState(),
-      step: 0,
-      isRecent: true
+      id: AuthorizationID(), request: request, state: AuthorizationState(), step: 0, isRecent: true
     )
   }
 
   init(
-    id: AuthorizationID,
-    request: AuthorizationRequest,
-    state: AuthorizationState,
-    step: Int,
+    id: AuthorizationID, request: AuthorizationRequest, state: AuthorizationState, step: Int,
     isRecent: Bool
   ) {
     (self.id, self.request, self.state) = (id, request, state)
@@ -69,12 +62,6 @@ struct AuthorizationRow: RowDecodable {
       guard let json = master.openedJSON(sealed, as: id.text) else { return nil }
       state = AuthorizationState(json)
     }
-    return Authorization(
-      id: id,
-      request: request,
-      state: state,
-      step: step,
-      isRecent: isRecent
-    )
+    return Authorization(id: id, request: request, state: state, step: step, isRecent: isRecent)
   }
 }

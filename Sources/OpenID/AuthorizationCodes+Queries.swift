@@ -54,8 +54,7 @@ package enum AuthorizationCodeQueries {
       request = request - '{login_hint,hinted_user}'::text[]
     where app_id = $1 and authorization_id = $2 and code_hash is null and expires_at > now()
     returning authorization_id
-    """
-  )
+    """)
 
   /// Returns an authorization with a code that no client has exchanged yet.
   static let ended = Statement<AuthorizationRow, AppID, AuthorizationID>(
@@ -66,8 +65,7 @@ package enum AuthorizationCodeQueries {
     from authorizations
     where app_id = $1 and authorization_id = $2 and code_hash is not null and redeemed_at is null
       and expires_at > now()
-    """
-  )
+    """)
 
   /// Locks the authorization of a code.
   static let lock = Statement<CodeRow, AppID, AuthorizationID, BinaryBytes>(
@@ -78,8 +76,7 @@ package enum AuthorizationCodeQueries {
     from authorizations
     where app_id = $1 and authorization_id = $2 and code_hash = $3
     for no key update
-    """
-  )
+    """)
 
   static let redeem = Statement<NoRow, AppID, AuthorizationID, SessionID, Duration>(
     "authorization_codes.redeem",
@@ -87,8 +84,7 @@ package enum AuthorizationCodeQueries {
     update authorizations set redeemed_at = now(), redeemed_as = $3, state = null,
       request = request - 'state', expires_at = now() + $4::interval
     where app_id = $1 and authorization_id = $2
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [issue, ended, lock, redeem]
 }

@@ -30,9 +30,7 @@ package import Tenancy
   /// - Returns: the code. If another request has ended the authorization, it is that one's code.
   /// - Throws: `.authorizationExpired`, `.databaseUnavailable`.
   package static func issue(
-    for authorization: Authorization,
-    to principal: Principal,
-    _ context: RequestContext
+    for authorization: Authorization, to principal: Principal, _ context: RequestContext
   ) async throws(Failure) -> String {
     let code = Credential(.authorizationCode, of: authorization.id)
     let master = context.keys.master
@@ -56,9 +54,7 @@ package import Tenancy
     )
     if !issued.isEmpty { return code.text(master) }
     let ended = try await context.readLatest(
-      AuthorizationCodeQueries.ended,
-      context.app.id,
-      authorization.id
+      AuthorizationCodeQueries.ended, context.app.id, authorization.id
     )
     guard let code = ended.first?.authorization(authorization.id, master)?.code else {
       throw .authorizationExpired
@@ -92,10 +88,7 @@ package import Tenancy
   /// - Throws: `.invalidCodeOfClient`, `.otherRedirect`, `.invalidVerifier`,
   ///   `.audienceNotGranted`, `.overloaded`, `.databaseUnavailable`.
   package static func redeem(
-    _ text: String,
-    by client: Client,
-    _ proof: Proof,
-    at provider: Provider,
+    _ text: String, by client: Client, _ proof: Proof, at provider: Provider,
     _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
     guard let code = Credential(.authorizationCode, text, context.keys.master) else {
@@ -104,10 +97,7 @@ package import Tenancy
     let id = code.owner(as: AuthorizationID.self)
     let result = try await context.transaction { transaction async throws(Failure) -> Redemption in
       let found = try await transaction.run(
-        AuthorizationCodeQueries.lock,
-        context.app.id,
-        id,
-        code.hash(context.keys.master)
+        AuthorizationCodeQueries.lock, context.app.id, id, code.hash(context.keys.master)
       )
       guard let row = found.first, row.client == client.id, let request = row.request,
         request.issuer.hasSameBytes(as: provider.issuer)
@@ -133,11 +123,7 @@ package import Tenancy
       guard row.isValid else { throw .invalidCodeOfClient }
       let session = try await open(row, request, for: client, in: transaction)
       _ = transaction.send(
-        AuthorizationCodeQueries.redeem,
-        context.app.id,
-        id,
-        session.session,
-        memory
+        AuthorizationCodeQueries.redeem, context.app.id, id, session.session, memory
       )
       return .tokens(session, request)
     }
@@ -145,12 +131,7 @@ package import Tenancy
     case .refused(let failure): throw failure
     case .tokens(let session, let request):
       return try await TokenIssue.tokens(
-        of: session,
-        session.scopes,
-        nonce: request.nonce,
-        for: client,
-        at: provider,
-        context
+        of: session, session.scopes, nonce: request.nonce, for: client, at: provider, context
       )
     }
   }
@@ -162,10 +143,7 @@ package import Tenancy
   }
 
   private static func open(
-    _ row: CodeRow,
-    _ request: AuthorizationRequest,
-    for client: Client,
-    in transaction: Transaction
+    _ row: CodeRow, _ request: AuthorizationRequest, for client: Client, in transaction: Transaction
   ) async throws(Failure) -> ClientSession {
     let context = transaction.context
     let scopes = row.scope.split(separator: " ").map(String.init)
@@ -200,25 +178,20 @@ package import Tenancy
     if session == nil {
       // The user has perhaps signed in again in another tab.
       let successor = try await transaction.run(
-        ClientSessionQueries.successor,
-        row.user,
-        row.session
+        ClientSessionQueries.successor, row.user, row.session
       )
       if let successor = successor.first { session = try await opened(while: successor) }
     }
     guard let session else { throw .invalidCodeOfClient }
     Event(
-      "client_sign_in",
-      of: row.user,
+      "client_sign_in", of: row.user,
       detail: ["client_id": .string(client.id.text), "session_id": .string(session.session.text)]
     ).record(in: transaction)
     return session
   }
 
   private static func revoke(
-    _ session: SessionID,
-    of user: UserID,
-    in transaction: Transaction
+    _ session: SessionID, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     try await Sessions.end(.one(session), of: user, "code_reuse", in: transaction)
   }

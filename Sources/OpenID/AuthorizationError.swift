@@ -19,17 +19,14 @@ package struct AuthorizationError: Error {
   package static let loginRequired = AuthorizationError("login_required", "Login required")
   package static let consentRequired = AuthorizationError("consent_required", "Consent required")
   package static let interactionRequired = AuthorizationError(
-    "interaction_required",
-    "The user must complete a page, which prompt=none does not allow."
+    "interaction_required", "The user must complete a page, which prompt=none does not allow."
   )
   /// The text tells Auth0's SDKs to begin again with a page.
   package static let secondFactorRequired = AuthorizationError(
-    "login_required",
-    "Multifactor authentication required"
+    "login_required", "Multifactor authentication required"
   )
   package static let otherUser = AuthorizationError(
-    "login_required",
-    "The signed-in user is not the user of id_token_hint."
+    "login_required", "The signed-in user is not the user of id_token_hint."
   )
 
   /// Creates the error for a temporary failure or a server error; nil for any other failure.

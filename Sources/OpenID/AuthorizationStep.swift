@@ -41,9 +41,7 @@ extension Authorizations {
   /// - Returns: the step.
   /// - Throws: `.databaseUnavailable`.
   package static func step(
-    of authorization: Authorization,
-    for client: Client,
-    at server: ResourceServer?,
+    of authorization: Authorization, for client: Client, at server: ResourceServer?,
     _ context: RequestContext
   ) async throws(Failure) -> AuthorizationStep {
     let request = authorization.request
@@ -91,8 +89,7 @@ extension Authorizations {
   /// has named.
   /// - Throws: `.databaseUnavailable`.
   package static func stepUpUser(
-    of authorization: Authorization,
-    _ context: RequestContext
+    of authorization: Authorization, _ context: RequestContext
   ) async throws(Failure) -> BrowserUser? {
     let request = authorization.request
     guard authorization.state.user == nil, !request.prompts.contains(.selectAccount),
@@ -107,9 +104,7 @@ extension Authorizations {
   /// Returns the user of an authorization: who has signed in or was chosen, or else whom the client
   /// has named, or else the active user.
   private static func chosen(
-    of users: [BrowserUser],
-    by authorization: Authorization,
-    _ context: RequestContext
+    of users: [BrowserUser], by authorization: Authorization, _ context: RequestContext
   ) async throws(Failure) -> BrowserUser? {
     let request = authorization.request
     if let user = authorization.state.user { return users.first { $0.user == user } }
@@ -137,8 +132,7 @@ extension [BrowserUser] {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop fileprivate func first(
-    ofEmail address: String,
-    _ context: RequestContext
+    ofEmail address: String, _ context: RequestContext
   ) async throws(Failure) -> BrowserUser? {
     let key = try await EmailAddress(address, context).key
     for user in self {

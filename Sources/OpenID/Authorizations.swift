@@ -17,9 +17,7 @@ import Sessions
   /// - Returns: the authorization.
   /// - Throws: `.tooManyAttempts`, `.tooManyRequests`, `.databaseUnavailable`.
   package static func begin(
-    _ request: AuthorizationRequest,
-    in browser: BrowserKey,
-    by user: BrowserUser? = nil,
+    _ request: AuthorizationRequest, in browser: BrowserKey, by user: BrowserUser? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> Authorization {
     let limit = RateLimitSet(
@@ -34,12 +32,8 @@ import Sessions
       rows = try await context.transaction { transaction async throws(Failure) in
         let counted = user == nil ? nil : limit.sendSpending(in: transaction)
         let begun = transaction.send(
-          AuthorizationQueries.begin,
-          context.app.id,
-          id,
-          request.client,
-          TextBytes(request.json.serialized()),
-          browser.hash(context.keys.master),
+          AuthorizationQueries.begin, context.app.id, id, request.client,
+          TextBytes(request.json.serialized()), browser.hash(context.keys.master),
           Authorization.lifetime
         )
         transaction.sendCommit()
@@ -62,9 +56,7 @@ import Sessions
   /// - Throws: `.authorizationExpired` if it has expired, is finished or is another browser's;
   ///   `.databaseUnavailable`.
   package static func find(
-    _ id: AuthorizationID,
-    in browser: BrowserKey?,
-    _ context: RequestContext
+    _ id: AuthorizationID, in browser: BrowserKey?, _ context: RequestContext
   ) async throws(Failure) -> Authorization {
     try await found(id, browser, context).authorization
   }
@@ -73,31 +65,21 @@ import Sessions
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func expired(
-    _ id: AuthorizationID,
-    in browser: BrowserKey,
-    _ context: RequestContext
+    _ id: AuthorizationID, in browser: BrowserKey, _ context: RequestContext
   ) async throws(Failure) -> Authorization? {
     let master = context.keys.master
     return try await context.readLatest(
-      AuthorizationQueries.expired,
-      context.app.id,
-      id,
-      browser.hash(master)
+      AuthorizationQueries.expired, context.app.id, id, browser.hash(master)
     ).first?.authorization(id, master)
   }
 
   private static func found(
-    _ id: AuthorizationID,
-    _ browser: BrowserKey?,
-    _ context: RequestContext
+    _ id: AuthorizationID, _ browser: BrowserKey?, _ context: RequestContext
   ) async throws(Failure) -> (authorization: Authorization, isSettled: Bool) {
     let master = context.keys.master
     guard let browser,
       let row = try await context.readLatest(
-        AuthorizationQueries.find,
-        context.app.id,
-        id,
-        browser.hash(master)
+        AuthorizationQueries.find, context.app.id, id, browser.hash(master)
       ).first,
       let authorization = row.authorization(id, master)
     else { throw .authorizationExpired }
@@ -115,18 +97,12 @@ import Sessions
   /// - Returns: whether this request handles the form. If not, the caller shows the current page.
   /// - Throws: `.authorizationExpired`, `.databaseUnavailable`.
   package static func claim(
-    _ authorization: Authorization,
-    step: Int,
-    in browser: BrowserKey,
-    _ context: RequestContext
+    _ authorization: Authorization, step: Int, in browser: BrowserKey, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     // A number from outside may be any.
     let step = (0...999_999_999).contains(step) ? step : -1
     let claimed = try await context.write(
-      AuthorizationQueries.claim,
-      context.app.id,
-      authorization.id,
-      step
+      AuthorizationQueries.claim, context.app.id, authorization.id, step
     )
     if !claimed.isEmpty { return true }
     // The longest sign-in takes a few seconds. A worker that has crashed never settles.
@@ -141,14 +117,10 @@ import Sessions
   ///
   /// - Throws: `.authorizationExpired` if it has expired meanwhile; `.databaseUnavailable`.
   package static func settle(
-    _ authorization: Authorization,
-    _ state: AuthorizationState,
-    _ context: RequestContext
+    _ authorization: Authorization, _ state: AuthorizationState, _ context: RequestContext
   ) async throws(Failure) {
     let stored = try await context.write(
-      AuthorizationQueries.settle,
-      context.app.id,
-      authorization.id,
+      AuthorizationQueries.settle, context.app.id, authorization.id,
       try state.sealed(for: authorization.id, context)
     )
     guard !stored.isEmpty else { throw .authorizationExpired }
@@ -158,8 +130,7 @@ import Sessions
 extension AuthorizationState {
   /// Returns the state encrypted: it has credentials.
   @EventLoop func sealed(
-    for id: AuthorizationID,
-    _ context: RequestContext
+    for id: AuthorizationID, _ context: RequestContext
   ) throws(Failure) -> BinaryBytes {
     BinaryBytes(try context.keys.master.sealed(json.serialized(), as: id.text))
   }
@@ -175,8 +146,7 @@ package enum AuthorizationQueries {
       app_id, authorization_id, client_id, request, browser_hash, expires_at)
     values ($1, $2, $3, $4, $5, now() + $6::interval)
     returning request, state, step, is_settled, false
-    """
-  )
+    """)
 
   /// Also returns an authorization with a code that no client has exchanged yet.
   static let find = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
@@ -187,8 +157,7 @@ package enum AuthorizationQueries {
     from authorizations
     where app_id = $1 and authorization_id = $2 and browser_hash = $3 and redeemed_at is null
       and expires_at > now()
-    """
-  )
+    """)
 
   static let expired = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.expired",
@@ -197,8 +166,7 @@ package enum AuthorizationQueries {
     from authorizations
     where app_id = $1 and authorization_id = $2 and browser_hash = $3 and code_hash is null
       and expires_at <= now()
-    """
-  )
+    """)
 
   /// Returns one row if the form has this step and no other request has it.
   ///
@@ -211,8 +179,7 @@ package enum AuthorizationQueries {
       and (step = $3::bigint and is_settled
         or step = $3::bigint + 1 and not is_settled and claimed_at < now() - interval '30 seconds') and expires_at > now()
     returning authorization_id
-    """
-  )
+    """)
 
   static let settle = Statement<String, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.settle",
@@ -220,8 +187,7 @@ package enum AuthorizationQueries {
     update authorizations set state = $3, is_settled = true
     where app_id = $1 and authorization_id = $2 and code_hash is null and expires_at > now()
     returning authorization_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [begin, find, expired, claim, settle]
 }

@@ -89,19 +89,13 @@ package struct BrowserUser: Sendable {
   /// - Returns: the user; nil if none of them has such a session.
   /// - Throws: `.databaseUnavailable`.
   package static func user(
-    ofClientSession id: SessionID,
-    of client: ClientID?,
-    among users: [UserID],
+    ofClientSession id: SessionID, of client: ClientID?, among users: [UserID],
     _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     guard let device = context.device else { return nil }
     for user in users {
       let found = try await context.readLatest(
-        BrowserUserQueries.ofClient,
-        user,
-        id,
-        device.id,
-        client
+        BrowserUserQueries.ofClient, user, id, device.id, client
       )
       if !found.isEmpty { return user }
     }
@@ -118,9 +112,7 @@ package struct BrowserUser: Sendable {
   /// - Returns: the session; nil if the client has got none, or maintenance has deleted it.
   /// - Throws: `.databaseUnavailable`.
   package static func newestSession(
-    of client: ClientID,
-    among users: [UserID],
-    _ context: RequestContext
+    of client: ClientID, among users: [UserID], _ context: RequestContext
   ) async throws(Failure) -> BrowserClientSession? {
     guard let device = context.device?.id else { return nil }
     let statement = BrowserUserQueries.newestOfClient
@@ -133,8 +125,7 @@ package struct BrowserUser: Sendable {
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func haveClientSessions(
-    _ users: [UserID],
-    _ context: RequestContext
+    _ users: [UserID], _ context: RequestContext
   ) async throws(Failure) -> Bool {
     guard let device = context.device?.id else { return false }
     let statement = BrowserUserQueries.ofClients
@@ -168,8 +159,7 @@ package enum BrowserUserQueries {
     select session_id from sessions
     where user_id = $1 and session_id = $2 and browser_id = $3 and ended_at is null
       and ($4::text is null or client_id = $4)
-    """
-  )
+    """)
 
   /// Returns the newest session of a client in a browser.
   static let newestOfClient = Statement<BrowserClientSession, UserID, DeviceID, ClientID>(
@@ -180,8 +170,7 @@ package enum BrowserUserQueries {
         and ended_at > now() - interval '10 minutes' end
     from sessions where user_id = $1 and browser_id = $2 and client_id = $3
     order by session_id desc limit 1
-    """
-  )
+    """)
 
   /// Returns one row if clients have live sessions in a browser, without `offline_access`.
   ///
@@ -193,8 +182,7 @@ package enum BrowserUserQueries {
     where s.user_id = $1 and s.browser_id = $2 and s.ended_at is null and s.expires_at > now()
       and not (\(.staysOffline))
     limit 1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [ofClient, newestOfClient, ofClients]
 }

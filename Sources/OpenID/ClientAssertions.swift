@@ -22,26 +22,13 @@ package import Tenancy
   /// - Throws: `.tooManyAttempts` if the client has sent too many, `.databaseUnavailable`.
   /// - Source: RFC 7523 section 3, item 7.
   package static func accept(
-    _ text: String,
-    of client: Client,
-    for issuer: String,
-    _ context: RequestContext
+    _ text: String, of client: Client, for issuer: String, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     guard let assertion = client.assertion(text, for: issuer) else { return false }
-    let all = RateLimit.anywhere(
-      "assertions",
-      client.id.text,
-      burst: most,
-      in: window,
-      context
-    )
+    let all = RateLimit.anywhere("assertions", client.id.text, burst: most, in: window, context)
     let once = RateLimit(
-      "assertion",
-      of: [client.id.text, assertion.id],
-      burst: 1,
-      in: assertion.memory,
-      isReported: false,
-      context.keys.master
+      "assertion", of: [client.id.text, assertion.id], burst: 1, in: assertion.memory,
+      isReported: false, context.keys.master
     )
     if try await RateLimitSet([all, once], context).spendIfLeft(isReported: false) { return true }
     try await RateLimitSet([all], context).requireLeft()

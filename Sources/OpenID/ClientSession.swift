@@ -36,9 +36,7 @@ package struct ClientSession: RowDecodable {
 
   /// Returns how long a session with some scopes lasts without a refresh.
   static func lifetime(
-    of scopes: [String],
-    for client: Client,
-    at server: ResourceServer?
+    of scopes: [String], for client: Client, at server: ResourceServer?
   ) -> Duration {
     scopes.contains(.offlineAccess)
       ? client.settings.refreshTokenLifetime
@@ -87,9 +85,7 @@ package struct ClientSession: RowDecodable {
   ///
   /// Users see the sessions of one client in one browser as one device.
   static func place(
-    of client: ClientID,
-    on device: DeviceID,
-    _ context: RequestContext
+    of client: ClientID, on device: DeviceID, _ context: RequestContext
   ) -> DeviceID {
     let mark = context.keys.master.mark(of: Array("place \(client) \(device)".utf8), by: 0)
     return DeviceID(bytes: mark.prefix(12))
@@ -99,9 +95,7 @@ package struct ClientSession: RowDecodable {
   ///
   /// - Throws: `.databaseUnavailable`.
   static func find(
-    _ session: SessionID,
-    of user: UserID,
-    _ context: RequestContext
+    _ session: SessionID, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> ClientSession? {
     try await context.readLatest(ClientSessionQueries.find, user, session).first
   }
@@ -110,8 +104,7 @@ package struct ClientSession: RowDecodable {
   ///
   /// - Throws: `.databaseUnavailable`.
   static func session(
-    of refreshToken: String,
-    _ context: RequestContext
+    of refreshToken: String, _ context: RequestContext
   ) async throws(Failure) -> ClientSession? {
     guard let token = Credential(.refreshToken, refreshToken, context.keys.master) else {
       return nil
@@ -124,9 +117,7 @@ package struct ClientSession: RowDecodable {
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func isLive(
-    _ session: SessionID,
-    of user: UserID,
-    _ context: RequestContext
+    _ session: SessionID, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     try await !context.readLatest(ClientSessionQueries.live, user, session.text).isEmpty
   }
@@ -135,9 +126,7 @@ package struct ClientSession: RowDecodable {
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func session(
-    ofRefreshToken text: String,
-    of client: Client,
-    _ context: RequestContext
+    ofRefreshToken text: String, of client: Client, _ context: RequestContext
   ) async throws(Failure) -> ClientSession? {
     guard let token = Credential(.refreshToken, text, context.keys.master) else { return nil }
     let (user, id) = (token.owner(as: UserID.self), token.part(as: SessionID.self))
@@ -146,10 +135,7 @@ package struct ClientSession: RowDecodable {
     else { return nil }
     let settings = context.app.sessionSettings
     let refreshable = try await context.readLatest(
-      ClientSessionQueries.refreshable,
-      user,
-      id.text,
-      settings.longestSession,
+      ClientSessionQueries.refreshable, user, id.text, settings.longestSession,
       settings.mfa == .required
     )
     return refreshable.isEmpty ? nil : session
@@ -160,27 +146,18 @@ package struct ClientSession: RowDecodable {
   /// Does nothing if the token is unknown or another client's.
   /// - Throws: `.databaseUnavailable`.
   static func revoke(
-    refreshToken text: String,
-    of client: Client,
-    at issuer: String,
-    _ context: RequestContext
+    refreshToken text: String, of client: Client, at issuer: String, _ context: RequestContext
   ) async throws(Failure) {
     guard let token = Credential(.refreshToken, text, context.keys.master) else { return }
     try await revoke(
-      token.part(as: SessionID.self),
-      of: token.owner(as: UserID.self),
-      by: client,
-      at: issuer,
+      token.part(as: SessionID.self), of: token.owner(as: UserID.self), by: client, at: issuer,
       context
     )
   }
 
   /// Ends a session of a client.
   static func revoke(
-    _ session: SessionID,
-    of user: UserID,
-    by client: Client,
-    at issuer: String,
+    _ session: SessionID, of user: UserID, by client: Client, at issuer: String,
     _ context: RequestContext
   ) async throws(Failure) {
     guard let found = try await find(session, of: user, context), found.client == client.id,
@@ -203,8 +180,7 @@ package enum ClientSessionQueries {
       select o.session_id from sessions o
       where o.user_id = $1 and o.device_id = $2 and o.client_id = $3 and o.ended_at is null
       order by o.session_id desc offset $4::bigint limit 100))
-    """
-  )
+    """)
 
   /// Opens a session in the browser of a live one of the pages.
   ///
@@ -229,8 +205,7 @@ package enum ClientSessionQueries {
     where \(.isAuthorized)
     returning n.user_id, n.session_id, n.device_id, n.client_id, n.scope, n.audience,
       n.authenticated_at, n.amr, n.refresh_generation, n.refresh_salt, n.issuer
-    """
-  )
+    """)
 
   /// Returns the live session that has replaced a session of the pages in its browser.
   ///
@@ -249,8 +224,7 @@ package enum ClientSessionQueries {
           and greatest(l.created_at, l.ended_at) >= o.ended_at and l.ended_at is not null
           and l.end_reason not in ('login', 'link', 'second_factor_add'))
     limit 1
-    """
-  )
+    """)
 
   /// Returns a live session of a client; no row if it has ended.
   static let find = Statement<ClientSession, UserID, SessionID>(
@@ -261,13 +235,11 @@ package enum ClientSessionQueries {
     from sessions
     where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
       and style = 'openid'
-    """
-  )
+    """)
 
   /// Returns one row if a session is live and its user not blocked.
   static let live = Statement<String, UserID, String>(
-    "client_sessions.live",
-    "select c.user_id from users c where \(.isAuthorized)"
+    "client_sessions.live", "select c.user_id from users c where \(.isAuthorized)"
   )
 
   /// Returns one row if a session may be refreshed.
@@ -278,8 +250,7 @@ package enum ClientSessionQueries {
     """
     select c.user_id from users c join sessions s on s.user_id = $1 and s.session_id = $2::text
     where \(.isAuthorized) and \(.isRefreshable(longest: "$3::interval", mfa: "$4::boolean"))
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     makeRoom, open, successor, find, live, refreshable,

@@ -21,12 +21,8 @@ package import Tenancy
   ///   `.scopeNotGranted`, `.audienceNotGranted`, `.tooManyAttempts`, `.overloaded`,
   ///   `.databaseUnavailable`.
   package static func refresh(
-    _ text: String,
-    _ scopes: [String]?,
-    for audience: String?,
-    by client: Client,
-    at provider: Provider,
-    _ context: RequestContext
+    _ text: String, _ scopes: [String]?, for audience: String?, by client: Client,
+    at provider: Provider, _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
     // A refusal must not use the token up.
     if let before = try await ClientSessions.session(of: text, context), before.client == client.id
@@ -39,11 +35,8 @@ package import Tenancy
     let (user, live): (UserID, LiveSession)
     do throws(Failure) {
       (user, live) = try await Sessions.rotate(
-        text,
-        of: ClientSession.style,
-        client: client.id.text,
-        for: client.settings.refreshTokenLifetime,
-        context
+        text, of: ClientSession.style, client: client.id.text,
+        for: client.settings.refreshTokenLifetime, context
       )
     } catch .invalidRefreshToken {
       throw try await refusal(of: text, context)
@@ -57,8 +50,7 @@ package import Tenancy
 
   /// Returns why a refresh token is refused; only a client that had a real one learns about its user.
   private static func refusal(
-    of text: String,
-    _ context: RequestContext
+    of text: String, _ context: RequestContext
   ) async throws(Failure) -> Failure {
     guard let token = Credential(.refreshToken, text, context.keys.master) else {
       return .invalidRefreshToken
@@ -81,19 +73,13 @@ package import Tenancy
   /// - Returns: the token.
   /// - Throws: `.audienceNotGranted`, `.clientScopesNotGranted`, `.overloaded`, `.databaseUnavailable`.
   package static func token(
-    for audience: String,
-    _ scopes: [String]?,
-    by client: Client,
-    at provider: Provider,
+    for audience: String, _ scopes: [String]?, by client: Client, at provider: Provider,
     _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
     let app = context.app.id
     guard
       let server = try await ResourceServers.find(
-        audience: audience,
-        at: provider.issuer,
-        of: app,
-        context
+        audience: audience, at: provider.issuer, of: app, context
       ),
       let grant = try await ClientGrants.scopes(of: client.id, at: server.id, app: app, context)
     else { throw .audienceNotGranted(audience) }
@@ -108,8 +94,7 @@ package import Tenancy
 package enum ClientTokenQueries {
   /// Returns no row if the user was deleted.
   static let isBlocked = Statement<Bool, UserID>(
-    "client_tokens.is_blocked",
-    "select blocked_at is not null from users where user_id = $1"
+    "client_tokens.is_blocked", "select blocked_at is not null from users where user_id = $1"
   )
 
   package static let all: [any PreparedStatement] = [isBlocked]

@@ -31,16 +31,11 @@ package struct Consent: RowDecodable {
   /// A user who has not decided about the client yet is asked, even if no scope is requested.
   /// - Throws: `.databaseUnavailable`.
   package static func missing(
-    _ request: AuthorizationRequest,
-    of user: UserID,
-    _ context: RequestContext
+    _ request: AuthorizationRequest, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [String]? {
     request.missing(
       from: try await context.readLatest(
-        ConsentQueries.scope,
-        user,
-        request.client,
-        request.audience ?? ""
+        ConsentQueries.scope, user, request.client, request.audience ?? ""
       )
     )
   }
@@ -49,15 +44,10 @@ package struct Consent: RowDecodable {
   ///
   /// - Throws: `.invalidCodeOfClient`.
   static func require(
-    _ request: AuthorizationRequest,
-    by user: UserID,
-    in transaction: Transaction
+    _ request: AuthorizationRequest, by user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     let rows = try await transaction.run(
-      ConsentQueries.scope,
-      user,
-      request.client,
-      request.audience ?? ""
+      ConsentQueries.scope, user, request.client, request.audience ?? ""
     )
     guard request.missing(from: rows) == nil else { throw .invalidCodeOfClient }
   }
@@ -66,25 +56,17 @@ package struct Consent: RowDecodable {
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func allow(
-    _ request: AuthorizationRequest,
-    by user: UserID,
-    _ context: RequestContext
+    _ request: AuthorizationRequest, by user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     let scopes = request.scopes
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
       let stored = try await transaction.run(
-        ConsentQueries.scope,
-        user,
-        request.client,
-        request.audience ?? ""
+        ConsentQueries.scope, user, request.client, request.audience ?? ""
       )
       let all = (stored.first.map { [$0] } ?? []) + (request.missing(from: stored) ?? [])
       _ = transaction.send(
-        ConsentQueries.allow,
-        user,
-        request.client,
-        request.audience ?? "",
+        ConsentQueries.allow, user, request.client, request.audience ?? "",
         all.joined(separator: " ")
       )
       Event(
@@ -101,8 +83,7 @@ package struct Consent: RowDecodable {
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [Consent] {
     try await context.requireSession(of: user)
     return try await context.readLatest(ConsentQueries.list, user, context.app.id)
@@ -113,9 +94,7 @@ package struct Consent: RowDecodable {
   /// - Throws: `.notFound` if the user has allowed it nothing; `.sessionEnded`,
   ///   `.databaseUnavailable`.
   package static func revoke(
-    _ client: ClientID,
-    by user: UserID,
-    _ context: RequestContext
+    _ client: ClientID, by user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
@@ -123,9 +102,7 @@ package struct Consent: RowDecodable {
       _ = transaction.send(ConsentQueries.endSessions, user, client.text)
       guard !revoked.isEmpty else { throw .notFound }
       Event(
-        "consent_revoke",
-        of: user,
-        detail: ["client_id": .string(client.text)]
+        "consent_revoke", of: user, detail: ["client_id": .string(client.text)]
       ).record(in: transaction)
     }
   }
@@ -152,8 +129,7 @@ package enum ConsentQueries {
     insert into consents (user_id, client_id, audience, scope) values ($1, $2, $3, $4)
     on conflict (user_id, client_id, audience)
       do update set scope = excluded.scope, updated_at = excluded.updated_at
-    """
-  )
+    """)
 
   /// Returns the consents of a user, with the names of their clients.
   ///
@@ -164,8 +140,7 @@ package enum ConsentQueries {
     select c.client_id, n.name, c.audience, c.scope, c.updated_at
     from consents c left join clients n on n.client_id = c.client_id and n.app_id = $2
     where c.user_id = $1 order by n.name, c.client_id, c.audience
-    """
-  )
+    """)
 
   static let revoke = Statement<String, UserID, ClientID>(
     "consents.revoke",
@@ -177,8 +152,7 @@ package enum ConsentQueries {
     """
     update sessions set ended_at = now(), end_reason = 'consent_revoke'
     where user_id = $1 and client_id = $2 and ended_at is null
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [scope, allow, list, revoke, endSessions]
 }

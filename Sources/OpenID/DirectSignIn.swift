@@ -31,8 +31,7 @@ package import Tenancy
   /// - Returns: the tokens.
   /// - Throws: errors of the verb, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   package func tokens(
-    at provider: Provider,
-    _ context: RequestContext,
+    at provider: Provider, _ context: RequestContext,
     _ verb: @EventLoop (SessionStyle) async throws(Failure) -> Sessions.TokenSet
   ) async throws(Failure) -> IssuedTokens {
     let user = try await verb(style(at: provider)).user
@@ -49,9 +48,7 @@ package import Tenancy
       scopes: Scopes(scopes.joined(separator: " ")),
       keepsSessions: true,
       of: SessionStyle.Party(
-        client: client.id,
-        audience: server?.identifier,
-        issuer: provider.issuer,
+        client: client.id, audience: server?.identifier, issuer: provider.issuer,
         isNotified: client.settings.backchannelLogoutURL != nil,
         lifetime: ClientSession.lifetime(of: scopes, for: client, at: server)
       )
@@ -75,14 +72,11 @@ package import Tenancy
   /// - Returns: nil if the token is forged, another client's, or for a resource server that was deleted.
   /// - Throws: `.databaseUnavailable`.
   package init?(
-    _ token: String,
-    by client: Client,
-    _ context: RequestContext
+    _ token: String, by client: Client, _ context: RequestContext
   ) async throws(Failure) {
     guard
       let (json, hasExpired) = context.keys.master.openedText(
-        token,
-        as: Self.name(client, context)
+        token, as: Self.name(client, context)
       ),
       let scope = json["scope"]?.string
     else { return nil }

@@ -18,10 +18,7 @@ package import Tenancy
   /// - Returns: the members of the response.
   /// - Throws: `.databaseUnavailable`.
   package static func claims(
-    of token: String,
-    for client: Client,
-    at issuer: String,
-    _ context: RequestContext
+    of token: String, for client: Client, at issuer: String, _ context: RequestContext
   ) async throws(Failure) -> JSONObject? {
     guard let claims = try await claims(ofAccessToken: token, at: issuer, context) else {
       return try await self.claims(ofRefreshToken: token, for: client, at: issuer, context)
@@ -41,9 +38,7 @@ package import Tenancy
   }
 
   private static func claims(
-    ofAccessToken token: String,
-    at issuer: String,
-    _ context: RequestContext
+    ofAccessToken token: String, at issuer: String, _ context: RequestContext
   ) async throws(Failure) -> JSONObject? {
     do throws(Failure) {
       let app = context.app.id
@@ -55,9 +50,7 @@ package import Tenancy
 
   /// Returns whether the client of a token exists, and its session or its grant does.
   private static func isLive(
-    _ claims: JSONObject,
-    at issuer: String,
-    _ context: RequestContext
+    _ claims: JSONObject, at issuer: String, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let app = context.app.id
     guard let id = claims["client_id"]?.string.flatMap({ ClientID($0) }),
@@ -77,10 +70,7 @@ package import Tenancy
   }
 
   private static func claims(
-    ofRefreshToken token: String,
-    for client: Client,
-    at issuer: String,
-    _ context: RequestContext
+    ofRefreshToken token: String, for client: Client, at issuer: String, _ context: RequestContext
   ) async throws(Failure) -> JSONObject? {
     guard
       let session = try await ClientSessions.session(ofRefreshToken: token, of: client, context),
@@ -101,10 +91,7 @@ package import Tenancy
   /// - Returns: false for an access token without a user, which has no session.
   /// - Throws: `.databaseUnavailable`.
   package static func revoke(
-    _ token: String,
-    of client: Client,
-    at issuer: String,
-    _ context: RequestContext
+    _ token: String, of client: Client, at issuer: String, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     guard let claims = try await claims(ofAccessToken: token, at: issuer, context) else {
       try await ClientSessions.revoke(refreshToken: token, of: client, at: issuer, context)

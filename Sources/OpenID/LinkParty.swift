@@ -74,10 +74,7 @@ struct LinkParty: RowDecodable {
     ///   - provider: the new provider of the identity.
     /// - Returns: the row.
     func row(
-      of party: LinkParty,
-      _ user: UserID,
-      as identity: IdentityID,
-      _ provider: IdentityProvider
+      of party: LinkParty, _ user: UserID, as identity: IdentityID, _ provider: IdentityProvider
     ) -> JSON {
       // The claims of the issuer's last token are there before a link, too.
       let isLinked = profile.keys.contains { $0 != "claims" }
@@ -131,8 +128,7 @@ package enum UserLinkQueries {
       and s.provider = 'jwt:' || i.issuer
     where i.app_id = $1 and (i.name = $2 or i.issuer = $2)
     limit 1
-    """
-  )
+    """)
 
   /// Returns the users of a subject at any issuer of an app.
   ///
@@ -144,8 +140,7 @@ package enum UserLinkQueries {
     from issuers i join identity_subjects s on s.app_id = i.app_id and s.subject = $2
       and s.provider = 'jwt:' || i.issuer
     where i.app_id = $1
-    """
-  )
+    """)
 
   static let party = Statement<LinkParty, UserID, AppID>(
     "user_links.party",
@@ -162,8 +157,7 @@ package enum UserLinkQueries {
         where i.user_id = $1 and i.provider not in ('anonymous', 'api-key')),
       email_key(u.email)
     from users u where u.user_id = $1 and u.app_id = $2
-    """
-  )
+    """)
 
   /// Returns one row if a session is live and has authenticated its user in that time.
   static let fresh = Statement<String, UserID, String, Duration>(
@@ -172,12 +166,10 @@ package enum UserLinkQueries {
     select s.session_id
     from users c join sessions s on s.user_id = $1 and s.session_id = $2
     where s.authenticated_at > now() - $3::interval and \(.isAuthorized)
-    """
-  )
+    """)
 
   static let setAddress = Statement<NoRow, UserID, String, Bool>(
-    "user_links.set_address",
-    "update users set email = $2, email_verified = $3 where user_id = $1"
+    "user_links.set_address", "update users set email = $2, email_verified = $3 where user_id = $1"
   )
 
   /// Writes identities, whose former user was deleted before.
@@ -194,8 +186,7 @@ package enum UserLinkQueries {
       $4::timestamptz + e.place * interval '1 microsecond'
     from users u cross join jsonb_array_elements($3::jsonb) with ordinality as e (row, place)
     where u.user_id = $1
-    """
-  )
+    """)
 
   static let count = Statement<NoRow, UserID>(
     "user_links.count",
@@ -204,8 +195,7 @@ package enum UserLinkQueries {
 
   /// Returns one row if a user has the id.
   static let known = Statement<String, UserID>(
-    "user_links.known",
-    "select user_id from users where user_id = $1"
+    "user_links.known", "select user_id from users where user_id = $1"
   )
 
   /// Creates the user of an identity.
@@ -219,8 +209,7 @@ package enum UserLinkQueries {
     values ($1, $2, $4, false, $3::jsonb ->> 'email',
       coalesce(($3::jsonb ->> 'email_verified')::boolean, false), $3::jsonb ->> 'name',
       $3::jsonb ->> 'given_name', $3::jsonb ->> 'family_name', $3::jsonb ->> 'nickname')
-    """
-  )
+    """)
 
   static let addIdentity = Statement<
     NoRow, UserID, AppID, IdentityID, IdentityProvider, String, Bool
@@ -229,8 +218,7 @@ package enum UserLinkQueries {
     """
     insert into identities (user_id, identity_id, app_id, provider, subject, verified_via_mail_only)
     values ($1, $3, $2, $4, $5, $6)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     issued, anyIssued, party, fresh, setAddress, adopt, count, known, create, addIdentity,

@@ -10,8 +10,7 @@ extension LogoutNotices {
   ///
   /// - Throws: `.internalError` if the message cannot be read, `.databaseUnavailable`.
   package static func send(
-    _ due: DueRow,
-    _ context: RequestContext
+    _ due: DueRow, _ context: RequestContext
   ) async throws(Failure) -> OutboxWorker.HandledRow {
     guard
       let json = context.keys.master.openedJSON(due.sealed, as: QueuedMail.name(due.id)),
@@ -23,13 +22,7 @@ extension LogoutNotices {
       let issuer = json["issuer"]?.string
     else { throw .internalError("it cannot be opened with this master key") }
     let token = try await TokenIssue.logoutToken(
-      of: session,
-      user,
-      known: subject,
-      for: client,
-      by: issuer,
-      app: due.app,
-      context
+      of: session, user, known: subject, for: client, by: issuer, app: due.app, context
     )
     let source = context.dependencies[LogoutSender.self].source
     let owner = CallOwner(app: due.app.text, receiver: client.text)

@@ -42,8 +42,7 @@ extension Failure {
   /// The error for a request with a challenge whose code comes without a verifier.
   static var missingVerifier: Failure {
     Failure(
-      .invalidVerifier,
-      "The /authorize request had a code_challenge: send its code_verifier."
+      .invalidVerifier, "The /authorize request had a code_challenge: send its code_verifier."
     )
   }
   /// The error for a verifier without a challenge.

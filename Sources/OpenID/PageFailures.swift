@@ -28,8 +28,7 @@ extension Failure {
   /// Returns the error for a redirect URI that the named client has not registered.
   package static func unregisteredRedirect(_ uri: String, client: String) -> Failure {
     Failure(
-      .unregisteredRedirect,
-      members: [("client", .string(client)), ("redirect_uri", .string(uri))]
+      .unregisteredRedirect, members: [("client", .string(client)), ("redirect_uri", .string(uri))]
     )
   }
 }

@@ -19,10 +19,7 @@ package import Tenancy
   /// - Returns: the claims.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func members(
-    for scopes: [String],
-    of client: Client,
-    at provider: Provider,
-    _ context: RequestContext
+    for scopes: [String], of client: Client, at provider: Provider, _ context: RequestContext
   ) async throws(Failure) -> JSONObject {
     let user = try context.principal.user.orGone(context)
     let profile = try await Profiles.read(of: user, context)
@@ -51,9 +48,7 @@ package import Tenancy
   ///
   /// - Source: OpenID Connect Core section 5.1.
   private static func add(
-    _ profile: Profile,
-    _ form: ClientSettings.ClaimsProfile,
-    _ provider: Provider,
+    _ profile: Profile, _ form: ClientSettings.ClaimsProfile, _ provider: Provider,
     to claims: inout JSONObject
   ) {
     claims["name"] = .string(profile.shownName)
@@ -74,20 +69,14 @@ package import Tenancy
 
   /// Returns the claims that a map adds.
   package static func mapped(
-    _ map: ClaimMap,
-    of user: UserID,
-    at provider: Provider,
-    _ context: RequestContext
+    _ map: ClaimMap, of user: UserID, at provider: Provider, _ context: RequestContext
   ) async throws(Failure) -> JSONObject {
     guard !map.isEmpty else { return JSONObject() }
     return try await mapped(map, try await Profiles.read(of: user, context), provider, context)
   }
 
   private static func mapped(
-    _ map: ClaimMap,
-    _ profile: Profile,
-    _ provider: Provider,
-    _ context: RequestContext
+    _ map: ClaimMap, _ profile: Profile, _ provider: Provider, _ context: RequestContext
   ) async throws(Failure) -> JSONObject {
     guard !map.isEmpty else { return JSONObject() }
     let metadata =
@@ -110,9 +99,7 @@ package import Tenancy
 
   /// Reads a document without a check of scopes, since the operator has chosen the claims.
   private static func document(
-    _ kind: DocumentKind,
-    of user: UserID,
-    _ context: RequestContext
+    _ kind: DocumentKind, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> JSON {
     guard let stored = try await Documents.load(kind, of: user, context) else { return .null }
     let bytes = stored.body

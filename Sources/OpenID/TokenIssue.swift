@@ -38,12 +38,8 @@ package struct IssuedTokens: Sendable {
   /// - Returns: the tokens.
   /// - Throws: `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   static func tokens(
-    of session: ClientSession,
-    _ requested: [String],
-    nonce: String? = nil,
-    for client: Client,
-    at provider: Provider,
-    _ context: RequestContext
+    of session: ClientSession, _ requested: [String], nonce: String? = nil, for client: Client,
+    at provider: Provider, _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
     let server = try await audience(of: session, context)
     let permissions = try await permissions(of: session.user, at: server, context)
@@ -51,10 +47,7 @@ package struct IssuedTokens: Sendable {
     context.principal = session.principal(in: context.app.id, scopes)
     let lifetime = server?.tokenLifetime ?? usualLifetime
     var access = try await StandardClaims.mapped(
-      server?.claims ?? .none,
-      of: session.user,
-      at: provider,
-      context
+      server?.claims ?? .none, of: session.user, at: provider, context
     )
     var audiences =
       session.audience.map {
@@ -70,12 +63,7 @@ package struct IssuedTokens: Sendable {
     complete(&access, for: session, subject, by: provider, lifetime)
     var identity: JSONObject?
     if scopes.contains(.openID) {
-      var claims = try await StandardClaims.members(
-        for: scopes,
-        of: client,
-        at: provider,
-        context
-      )
+      var claims = try await StandardClaims.members(for: scopes, of: client, at: provider, context)
       claims["aud"] = .string(client.id.text)
       claims["auth_time"] = .number(JSONNumber(session.authenticatedAt))
       if !session.methods.isEmpty {
@@ -90,20 +78,15 @@ package struct IssuedTokens: Sendable {
     }
     let signed = try await sign(access, identity, context)
     return IssuedTokens(
-      accessToken: signed.access,
-      identityToken: signed.identity,
+      accessToken: signed.access, identityToken: signed.identity,
       refreshToken: session.scopes.contains(.offlineAccess) ? session.refreshToken(context) : nil,
-      lifetime: lifetime,
-      scopes: scopes
+      lifetime: lifetime, scopes: scopes
     )
   }
 
   /// Makes the access token of a client that acts for no user.
   static func token(
-    of client: Client,
-    at server: ResourceServer,
-    _ scopes: [String],
-    by provider: Provider,
+    of client: Client, at server: ResourceServer, _ scopes: [String], by provider: Provider,
     _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
     var claims = JSONObject()
@@ -117,11 +100,8 @@ package struct IssuedTokens: Sendable {
     stamp(&claims, server.tokenLifetime)
     let signed = try await sign(claims, nil, context)
     return IssuedTokens(
-      accessToken: signed.access,
-      identityToken: nil,
-      refreshToken: nil,
-      lifetime: server.tokenLifetime,
-      scopes: scopes
+      accessToken: signed.access, identityToken: nil, refreshToken: nil,
+      lifetime: server.tokenLifetime, scopes: scopes
     )
   }
 
@@ -129,8 +109,7 @@ package struct IssuedTokens: Sendable {
   ///
   /// - Throws: `.invalidRefreshToken` if the operator has deleted it.
   static func audience(
-    of session: ClientSession,
-    _ context: RequestContext
+    of session: ClientSession, _ context: RequestContext
   ) async throws(Failure) -> ResourceServer? {
     guard let identifier = session.audience else { return nil }
     let server = try await ResourceServers.find(identifier, of: context.app.id, context)
@@ -141,9 +120,7 @@ package struct IssuedTokens: Sendable {
 
   /// Returns the scopes of a resource server that a user may get; empty if it does not ask for them.
   private static func permissions(
-    of user: UserID,
-    at server: ResourceServer?,
-    _ context: RequestContext
+    of user: UserID, at server: ResourceServer?, _ context: RequestContext
   ) async throws(Failure) -> [String] {
     guard let server, server.enforcesPolicies || server.tokenDialect == .withPermissions else {
       return []
@@ -153,9 +130,7 @@ package struct IssuedTokens: Sendable {
 
   /// Adds the claim `permissions`, if the dialect of the resource server has it.
   private static func add(
-    _ permissions: [String],
-    to claims: inout JSONObject,
-    of server: ResourceServer
+    _ permissions: [String], to claims: inout JSONObject, of server: ResourceServer
   ) {
     guard server.tokenDialect == .withPermissions else { return }
     claims["permissions"] = .array(permissions.map(JSON.string))
@@ -163,10 +138,7 @@ package struct IssuedTokens: Sendable {
 
   /// Adds the claims that all access tokens have.
   private static func begin(
-    _ claims: inout JSONObject,
-    for client: Client,
-    _ scopes: [String],
-    _ context: RequestContext
+    _ claims: inout JSONObject, for client: Client, _ scopes: [String], _ context: RequestContext
   ) {
     claims["azp"] = .string(client.id.text)
     claims["client_id"] = .string(client.id.text)
@@ -176,11 +148,8 @@ package struct IssuedTokens: Sendable {
   }
 
   private static func complete(
-    _ claims: inout JSONObject,
-    for session: ClientSession,
-    _ subject: String,
-    by provider: Provider,
-    _ lifetime: Duration
+    _ claims: inout JSONObject, for session: ClientSession, _ subject: String,
+    by provider: Provider, _ lifetime: Duration
   ) {
     claims["iss"] = .string(provider.issuer)
     claims.setUser(session.user, as: subject)
@@ -196,9 +165,7 @@ package struct IssuedTokens: Sendable {
 
   /// Signs an access token, and an ID token with its hash.
   private static func sign(
-    _ access: JSONObject,
-    _ identity: JSONObject?,
-    _ context: RequestContext
+    _ access: JSONObject, _ identity: JSONObject?, _ context: RequestContext
   ) async throws(Failure) -> (access: String, identity: String?) {
     try await withKey(of: context.app.id, context) { key in
       let access = try key.token(access, as: .access)
@@ -210,8 +177,7 @@ package struct IssuedTokens: Sendable {
 
   /// Signs with the current key of an app, on a thread: RSA takes a millisecond.
   private static func withKey<Signed: Sendable>(
-    of app: AppID,
-    _ context: RequestContext,
+    of app: AppID, _ context: RequestContext,
     _ sign: @escaping @Sendable (SigningKey) throws -> Signed
   ) async throws(Failure) -> Signed {
     let key = try await context.keys.signer(for: app, .openID)
@@ -235,13 +201,8 @@ package struct IssuedTokens: Sendable {
   ///
   /// - Source: OpenID Connect Back-Channel Logout section 2.4.
   static func logoutToken(
-    of session: SessionID,
-    _ user: UserID,
-    known subject: String,
-    for client: ClientID,
-    by issuer: String,
-    app: AppID,
-    _ context: RequestContext
+    of session: SessionID, _ user: UserID, known subject: String, for client: ClientID,
+    by issuer: String, app: AppID, _ context: RequestContext
   ) async throws(Failure) -> String {
     var claims = JSONObject()
     claims["iss"] = .string(issuer)

@@ -25,19 +25,12 @@ import Sessions
   /// - Returns: the user; nil if the pair names none.
   /// - Throws: `.databaseUnavailable`.
   package static func user(
-    at provider: String,
-    _ id: String,
-    _ context: RequestContext
+    at provider: String, _ id: String, _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     let prefix = "\(provider)|"
     let isWhole = id.utf8.starts(with: prefix.utf8)
     let subject = isWhole ? String(Substring(id.utf8.dropFirst(prefix.utf8.count))) : id
-    let issued = try await context.first(
-      UserLinkQueries.issued,
-      context.app.id,
-      provider,
-      subject
-    )
+    let issued = try await context.first(UserLinkQueries.issued, context.app.id, provider, subject)
     if let issued { return UserID(trusted: issued) }
     return try await ForeignIDs.user(of: prefix + subject, context)
   }
@@ -50,8 +43,7 @@ import Sessions
   /// - Returns: the users, of whom some may be of another app.
   /// - Throws: `.databaseUnavailable`.
   package static func users(
-    ofIdentity id: String,
-    _ context: RequestContext
+    ofIdentity id: String, _ context: RequestContext
   ) async throws(Failure) -> [UserID] {
     var users = try await context.read(UserLinkQueries.anyIssued, context.app.id, id).map {
       UserID(trusted: $0)
@@ -70,15 +62,9 @@ import Sessions
   /// - Returns: the user, and the session of the token.
   /// - Throws: `.notLinkable` for any other token, `.databaseUnavailable`.
   package static func user(
-    ofIDToken token: String,
-    issuer: String,
-    _ context: RequestContext
+    ofIDToken token: String, issuer: String, _ context: RequestContext
   ) async throws(Failure) -> (user: UserID, session: SessionID) {
-    let identity = try await context.tokens.identity(
-      of: token,
-      app: context.app.id,
-      issuer: issuer
-    )
+    let identity = try await context.tokens.identity(of: token, app: context.app.id, issuer: issuer)
     guard let identity, identity.isValid() else {
       throw .notLinkable("link_with is no valid ID token of this server.")
     }
@@ -104,10 +90,7 @@ import Sessions
   ///   `.tooManyRequests`, `.emailRestorePending`, `.sessionEnded`, `.notFound`,
   ///   `.databaseUnavailable`.
   package static func link(
-    _ secondary: UserID,
-    shownBy session: SessionID?,
-    to primary: UserID,
-    _ context: RequestContext
+    _ secondary: UserID, shownBy session: SessionID?, to primary: UserID, _ context: RequestContext
   ) async throws(Failure) {
     guard secondary != primary else {
       throw .notLinkable("The primary and the secondary user are the same.")
@@ -137,20 +120,13 @@ import Sessions
 
   /// Checks that a session has authenticated its user in the last minutes.
   private static func requireFresh(
-    _ session: SessionID,
-    of user: UserID,
-    in transaction: Transaction
+    _ session: SessionID, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     let fresh = try await transaction.run(
-      UserLinkQueries.fresh,
-      user,
-      session.text,
-      transaction.app.sessionSettings.proofLifetime
+      UserLinkQueries.fresh, user, session.text, transaction.app.sessionSettings.proofLifetime
     )
     guard !fresh.isEmpty else {
-      throw .notLinkable(
-        "The user of link_with must have a live session with a recent sign-in."
-      )
+      throw .notLinkable("The user of link_with must have a live session with a recent sign-in.")
     }
   }
 
@@ -177,10 +153,7 @@ import Sessions
 
   /// Deletes the secondary user, and writes its identities for the primary.
   private static func move(
-    _ found: LinkParty,
-    of secondary: UserID,
-    to primary: UserID,
-    _ main: LinkParty,
+    _ found: LinkParty, of secondary: UserID, to primary: UserID, _ main: LinkParty,
     in transaction: Transaction
   ) async throws(Failure) {
     try await Sessions.end(.all, of: secondary, "link", in: transaction)
@@ -227,10 +200,7 @@ import Sessions
   /// - Throws: `.notFound`, `.notLinkable` for the first identity, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   package static func unlink(
-    _ provider: IdentityProvider,
-    _ subject: String,
-    from user: UserID,
-    _ context: RequestContext
+    _ provider: IdentityProvider, _ subject: String, from user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
@@ -255,9 +225,7 @@ import Sessions
       _ = transaction.send(IdentitiesQueries.unlink, user, id, isAddress || isNamed)
       if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
       try await Sessions.end(
-        .signedIn(by: identity.provider, sparing: context.principal.session),
-        of: user,
-        "unlink",
+        .signedIn(by: identity.provider, sparing: context.principal.session), of: user, "unlink",
         in: transaction
       )
       var new = identity.formerUser ?? UserID()
@@ -275,10 +243,7 @@ import Sessions
 extension UserLinks {
   /// Creates the user of an identity, with the id that clients knew if it is free.
   private static func create(
-    _ user: UserID,
-    of identity: LinkParty.Identity,
-    _ party: LinkParty,
-    in transaction: Transaction
+    _ user: UserID, of identity: LinkParty.Identity, _ party: LinkParty, in transaction: Transaction
   ) async throws(Failure) {
     let (app, id) = (transaction.app.id, IdentityID())
     let row = identity.userRow(of: party)
@@ -296,12 +261,8 @@ extension UserLinks {
       _ = transaction.send(CredentialRowQueries.addPassword, user, hash)
     }
     _ = transaction.send(
-      UserLinkQueries.addIdentity,
-      user,
-      app,
-      id,
-      identity.provider == .linkedPassword ? .password : identity.provider,
-      identity.subject,
+      UserLinkQueries.addIdentity, user, app, id,
+      identity.provider == .linkedPassword ? .password : identity.provider, identity.subject,
       identity.isProvedByReader
     )
     try await claimed.rows(undone: .identityTaken)

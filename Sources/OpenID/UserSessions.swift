@@ -74,11 +74,7 @@ package struct UserSession: Listed {
   /// `count` is from 1 to `PageLimit.most`.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   package static func page(
-    _ kind: Kind,
-    of user: UserID,
-    before cursor: SessionID?,
-    count: Int,
-    _ context: RequestContext
+    _ kind: Kind, of user: UserID, before cursor: SessionID?, count: Int, _ context: RequestContext
   ) async throws(Failure) -> Page<UserSession> {
     let found = try await list(kind, of: user, nil, before: cursor, count: count, context)
     guard let found else { throw .notFound }
@@ -89,30 +85,17 @@ package struct UserSession: Listed {
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func find(
-    _ kind: Kind,
-    _ id: SessionID,
-    of user: UserID,
-    _ context: RequestContext
+    _ kind: Kind, _ id: SessionID, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> UserSession? {
     try await list(kind, of: user, id, before: nil, count: 1, context)?.first
   }
 
   private static func list(
-    _ kind: Kind,
-    of user: UserID,
-    _ one: SessionID?,
-    before cursor: SessionID?,
-    count: Int,
+    _ kind: Kind, of user: UserID, _ one: SessionID?, before cursor: SessionID?, count: Int,
     _ context: RequestContext
   ) async throws(Failure) -> [UserSession]? {
     try await context.list(
-      UserSessionQueries.list,
-      user,
-      context.principal,
-      kind == .refreshToken,
-      one,
-      cursor,
-      count
+      UserSessionQueries.list, user, context.principal, kind == .refreshToken, one, cursor, count
     )
   }
 
@@ -124,9 +107,7 @@ package struct UserSession: Listed {
   ///   - context: the context of the request.
   /// - Throws: `.notFound` if the user does not exist, `.databaseUnavailable`.
   package static func end(
-    _ ending: Ending,
-    of user: UserID,
-    _ context: RequestContext
+    _ ending: Ending, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await Users.change(user, context) { (transaction, _) async throws(Failure) in
       try await end(ending, of: user, in: transaction)
@@ -135,15 +116,10 @@ package struct UserSession: Listed {
 
   /// Does the same in a transaction that has locked the user.
   static func end(
-    _ ending: Ending,
-    of user: UserID,
-    in transaction: Transaction
+    _ ending: Ending, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     let ended = try await transaction.run(
-      UserSessionQueries.end,
-      user,
-      ending.one,
-      ending.includesSessions,
+      UserSessionQueries.end, user, ending.one, ending.includesSessions,
       ending.includesRefreshTokens
     )
     Sessions.recordEnds(ended, of: user, "revoked", in: transaction)
@@ -183,8 +159,7 @@ package enum UserSessionQueries {
     ) s on true
     where \(.isAuthorized)
     order by s.session_id desc
-    """
-  )
+    """)
 
   /// Ends sessions and returns them.
   ///
@@ -201,8 +176,7 @@ package enum UserSessionQueries {
       and case when s.client_id is not null and \(.staysOffline)
         then $4::boolean else $3::boolean end
     returning s.session_id, s.device_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [list, end]
 }

@@ -14,11 +14,8 @@ extension BSON {
   }
 
   private static func calculate(
-    _ first: BSON,
-    _ second: BSON,
-    _ whole: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
-    _ double: (Double, Double) -> Double,
-    _ decimal: (Decimal128, Decimal128) -> Decimal128
+    _ first: BSON, _ second: BSON, _ whole: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
+    _ double: (Double, Double) -> Double, _ decimal: (Decimal128, Decimal128) -> Decimal128
   ) -> BSON? {
     if let left = first.int64, let right = second.int64 {
       let (value, overflow) = whole(left, right)

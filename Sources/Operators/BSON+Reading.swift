@@ -60,8 +60,7 @@ extension BSONDocument {
     guard json.extent.depth <= JSONLimits.holding.depth else {
       let depth = JSONLimits.holding.depth
       throw OperatorError(
-        .overflow,
-        "Arrays and objects may be nested at most \(depth) levels deep."
+        .overflow, "Arrays and objects may be nested at most \(depth) levels deep."
       )
     }
   }

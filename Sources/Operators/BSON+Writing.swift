@@ -120,9 +120,7 @@ extension BSON {
   }
 
   private static func write(
-    _ number: BSONDouble,
-    _ form: ExtendedJSONForm,
-    to writer: inout JSONWriter
+    _ number: BSONDouble, _ form: ExtendedJSONForm, to writer: inout JSONWriter
   ) {
     let value = number.value
     let plain: String? =

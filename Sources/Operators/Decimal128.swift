@@ -148,9 +148,7 @@ extension Decimal128 {
 
   /// Adds the columns of digits, beginning at a power of ten.
   private static func sum(
-    of first: Decimal128,
-    _ second: Decimal128,
-    from lowest: Int
+    of first: Decimal128, _ second: Decimal128, from lowest: Int
   ) -> Decimal128 {
     var columns = [Int](repeating: 0, count: max(first.magnitude, second.magnitude) - lowest + 1)
     for number in [first, second] {
@@ -197,8 +195,7 @@ extension Decimal128 {
       }
     }
     return Decimal128(
-      isNegative: isNegative,
-      digits: carried(columns) ?? [],
+      isNegative: isNegative, digits: carried(columns) ?? [],
       exponent: first.exponent + second.exponent
     )
   }

@@ -53,8 +53,7 @@ struct FieldName: Hashable, Comparable, Sendable {
   /// a path from an empty name must not change or find another field. Throws `.overflow` if the
   /// path has too many parts.
   static func parts(
-    of path: String,
-    pointer: @autoclosure () -> String,
+    of path: String, pointer: @autoclosure () -> String,
     ifEmpty code: OperatorError.Code = .emptyFieldName
   ) throws(OperatorError) -> [FieldName] {
     // The split is by bytes. In Swift, a dot followed by a combining accent is one character, and
@@ -62,15 +61,12 @@ struct FieldName: Hashable, Comparable, Sendable {
     let parts = path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count <= pathLimit else {
       throw OperatorError(
-        .overflow,
-        "A path may have at most \(pathLimit) parts.",
-        pointer: pointer()
+        .overflow, "A path may have at most \(pathLimit) parts.", pointer: pointer()
       )
     }
     guard parts.allSatisfy({ !$0.isEmpty }) else {
       throw OperatorError(
-        code,
-        "A part of a path must not be empty: write names with one dot between two.",
+        code, "A part of a path must not be empty: write names with one dot between two.",
         pointer: pointer()
       )
     }

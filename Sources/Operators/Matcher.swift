@@ -36,9 +36,7 @@ struct Matcher {
   ///
   /// Tests nil if the path reaches nothing.
   private mutating func reaches(
-    _ path: ArraySlice<FieldName>,
-    in document: BSONDocument,
-    _ test: Test
+    _ path: ArraySlice<FieldName>, in document: BSONDocument, _ test: Test
   ) throws(OperatorError) -> Bool {
     try budget.spend(1)
     guard let name = path.first, let value = try document.field(name, &budget) else {
@@ -67,9 +65,7 @@ struct Matcher {
   ///
   /// A number is also read as an index.
   private mutating func reaches(
-    _ path: ArraySlice<FieldName>,
-    in elements: BSONArray,
-    _ test: Test
+    _ path: ArraySlice<FieldName>, in elements: BSONArray, _ test: Test
   ) throws(OperatorError) -> Bool {
     for index in elements.indices {
       try budget.spend(1)
@@ -161,8 +157,7 @@ struct Matcher {
   /// Values of different ranks are not comparable, with two exceptions. A missing value equals
   /// null, and all values are between the least and the greatest key. NaN equals only NaN.
   private mutating func order(
-    of value: BSON?,
-    to operand: Operand
+    of value: BSON?, to operand: Operand
   ) throws(OperatorError) -> Order? {
     let rank = value?.kind.rank ?? BSON.Kind.missingRank
     guard rank == operand.value.kind.rank, let value else {

@@ -52,9 +52,7 @@ package struct Projection: Sendable {
   ///   - patterns: the allowance shared by all parsers of one request.
   /// - Throws: `.badValue` or `.failedToParse` if the projection is invalid, with the pointer.
   package init(
-    _ json: JSON,
-    of query: Query? = nil,
-    _ patterns: PatternAllowance = PatternAllowance()
+    _ json: JSON, of query: Query? = nil, _ patterns: PatternAllowance = PatternAllowance()
   ) throws(OperatorError) {
     var parser = ProjectionParser(query, patterns)
     try parser.read(try BSONDocument(json), at: [], pointer: [])
@@ -78,9 +76,7 @@ package struct Projection: Sendable {
   /// - Throws: `.maxTimeExpired` if the budget is used up, `.badValue` if the projection is
   ///   positional and the query found no element of the array.
   package func apply(
-    to document: BSONDocument,
-    position: Int? = nil,
-    _ budget: inout Budget
+    to document: BSONDocument, position: Int? = nil, _ budget: inout Budget
   ) throws(OperatorError) -> BSONDocument {
     let result = try shown(root, of: document, &budget)
     guard let positionalPath else { return result }
@@ -89,9 +85,7 @@ package struct Projection: Sendable {
 
   /// Returns the document with the first array on a path reduced to the element that was found.
   private func found(
-    _ path: ArraySlice<FieldName>,
-    in document: BSONDocument,
-    _ position: Int?,
+    _ path: ArraySlice<FieldName>, in document: BSONDocument, _ position: Int?,
     _ budget: inout Budget
   ) throws(OperatorError) -> BSONDocument {
     guard let name = path.first, let value = try document.field(name, &budget) else {
@@ -103,8 +97,7 @@ package struct Projection: Sendable {
     case .array(let elements):
       guard let position, elements.indices.contains(position) else {
         throw OperatorError(
-          .badValue,
-          "The positional operator did not find the match needed from the query.",
+          .badValue, "The positional operator did not find the match needed from the query.",
           path: path.map(\.text).joined(separator: ".")
         )
       }
@@ -121,9 +114,7 @@ package struct Projection: Sendable {
   ///
   /// `$slice` does not reach documents in an array of an array (`isNested`).
   private func shown(
-    _ parts: [FieldName: Node],
-    of document: BSONDocument,
-    isNested: Bool = false,
+    _ parts: [FieldName: Node], of document: BSONDocument, isNested: Bool = false,
     _ budget: inout Budget
   ) throws(OperatorError) -> BSONDocument {
     var result = BSONDocument()
@@ -147,10 +138,7 @@ package struct Projection: Sendable {
 
   /// Returns the projected part of a value under a node, or nil if nothing remains.
   private func shown(
-    _ node: Node?,
-    of value: BSON,
-    _ isNested: Bool,
-    _ budget: inout Budget
+    _ node: Node?, of value: BSON, _ isNested: Bool, _ budget: inout Budget
   ) throws(OperatorError) -> BSON? {
     switch (node, value) {
     case (nil, _): return isInclusion ? nil : value
@@ -180,9 +168,7 @@ package struct Projection: Sendable {
   }
 
   private func firstElement(
-    of field: BSONDocument.Field,
-    matching query: Query,
-    _ budget: inout Budget
+    of field: BSONDocument.Field, matching query: Query, _ budget: inout Budget
   ) throws(OperatorError) -> BSON? {
     let document = BSONDocument(field.name.text, field.value)
     guard let elements = field.value.array,

@@ -31,9 +31,7 @@ struct ProjectionParser {
   var result: Bool { isInclusion ?? (showsID == true || hasElementMatch && !hasSlice) }
 
   mutating func read(
-    _ document: BSONDocument,
-    at path: [FieldName],
-    pointer: [String]
+    _ document: BSONDocument, at path: [FieldName], pointer: [String]
   ) throws(OperatorError) {
     for field in document {
       let place = pointer + [field.name.text]
@@ -65,9 +63,7 @@ struct ProjectionParser {
   // MARK: Elements of arrays
 
   private mutating func addPositional(
-    _ path: [FieldName],
-    _ value: BSON,
-    _ pointer: String
+    _ path: [FieldName], _ value: BSON, _ pointer: String
   ) throws(OperatorError) {
     guard try Self.flag(value, pointer) else {
       throw Self.error("A positional projection cannot exclude a field.", pointer)
@@ -88,9 +84,7 @@ struct ProjectionParser {
 
   /// Parses `$slice` or `$elemMatch`; returns nil for a nested projection.
   private mutating func selection(
-    _ document: BSONDocument,
-    of path: [FieldName],
-    at place: [String]
+    _ document: BSONDocument, of path: [FieldName], at place: [String]
   ) throws(OperatorError) -> Projection.Node? {
     guard query != nil, document.count == 1, let field = document.first else { return nil }
     let place = place + [field.name.text]
@@ -117,8 +111,7 @@ struct ProjectionParser {
   }
 
   private static func slice(
-    _ operand: BSON,
-    _ pointer: String
+    _ operand: BSON, _ pointer: String
   ) throws(OperatorError) -> Projection.Slice {
     if let limit = operand.wholePart { return Projection.Slice(skip: nil, limit: limit) }
     guard let elements = operand.array, elements.count == 2,
@@ -134,17 +127,14 @@ struct ProjectionParser {
     case .bool, .int32, .int64, .double, .decimal: return value.isTruthy
     default:
       throw OperatorError(
-        .badValue,
-        "A field of a projection must be 1 or 0; expressions are not offered.",
+        .badValue, "A field of a projection must be 1 or 0; expressions are not offered.",
         pointer: pointer
       )
     }
   }
 
   private mutating func add(
-    _ path: [FieldName],
-    isShown: Bool,
-    _ pointer: String
+    _ path: [FieldName], isShown: Bool, _ pointer: String
   ) throws(OperatorError) {
     if path == [FieldName("_id")] {
       try count(pointer)
@@ -170,19 +160,15 @@ struct ProjectionParser {
   }
 
   private mutating func insert(
-    _ node: Projection.Node,
-    at path: [FieldName],
-    _ pointer: String
+    _ node: Projection.Node, at path: [FieldName], _ pointer: String
   ) throws(OperatorError) {
     try count(pointer)
     try Self.insert(node, at: path[...], into: &root, pointer)
   }
 
   private static func insert(
-    _ node: Projection.Node,
-    at path: ArraySlice<FieldName>,
-    into parts: inout [FieldName: Projection.Node],
-    _ pointer: String
+    _ node: Projection.Node, at path: ArraySlice<FieldName>,
+    into parts: inout [FieldName: Projection.Node], _ pointer: String
   ) throws(OperatorError) {
     guard let name = path.first else { return }
     let rest = path.dropFirst()

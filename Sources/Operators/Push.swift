@@ -46,8 +46,7 @@ struct Push: Sendable {
     let places = array.indices.sorted { first, second in
       for (position, key) in keys.enumerated() {
         let order = BSON.compare(
-          values[first * keys.count + position],
-          values[second * keys.count + position]
+          values[first * keys.count + position], values[second * keys.count + position]
         )
         if order != .same { return order == (key.isAscending ? .ascending : .descending) }
       }

@@ -13,8 +13,7 @@ extension Query {
   /// - Source: MongoDB manual, "db.collection.updateOne", "Upsert with dotted _id query"; the cases
   ///   of `upsert_fields.js` in MongoDB's tests.
   package func insertion(
-    isReplaced: Bool = false,
-    _ budget: inout Budget
+    isReplaced: Bool = false, _ budget: inout Budget
   ) throws(OperatorError) -> BSONDocument {
     var tree = UpdateNode.fields([:])
     for (path, value) in root.equalities {
@@ -35,8 +34,7 @@ extension Query {
         try tree.merge(UpdateNode(leaf, at: parts[...]), at: [])
       } catch {
         throw OperatorError(
-          .notSingleValueField,
-          "The query gives a field of the new document two values.",
+          .notSingleValueField, "The query gives a field of the new document two values.",
           path: text
         )
       }

@@ -21,8 +21,7 @@ package struct Query: Sendable {
   /// - Throws: `.badValue`, `.failedToParse`, `.overflow` or an error of a regular expression if
   ///   the query is invalid, with the pointer to the operand.
   package init(
-    _ json: JSON,
-    _ patterns: PatternAllowance = PatternAllowance()
+    _ json: JSON, _ patterns: PatternAllowance = PatternAllowance()
   ) throws(OperatorError) {
     var parser = QueryParser(patterns)
     root = try parser.query(try BSONDocument(json))
@@ -34,16 +33,14 @@ package struct Query: Sendable {
   ///
   /// - Throws: `.maxTimeExpired` if the budget is used up.
   package func matches(
-    _ document: BSONDocument,
-    _ budget: inout Budget
+    _ document: BSONDocument, _ budget: inout Budget
   ) throws(OperatorError) -> Bool { try match(document, &budget) != nil }
 
   /// Returns how the document meets the condition, or nil if it does not.
   ///
   /// - Throws: `.maxTimeExpired` if the budget is used up.
   package func match(
-    _ document: BSONDocument,
-    _ budget: inout Budget
+    _ document: BSONDocument, _ budget: inout Budget
   ) throws(OperatorError) -> Match? {
     var matcher = Matcher(budget: budget)
     defer { budget = matcher.budget }

@@ -75,8 +75,7 @@ struct QueryParser {
   ///
   /// All of them must hold.
   mutating func operators(
-    _ steps: [FieldName],
-    _ document: BSONDocument
+    _ steps: [FieldName], _ document: BSONDocument
   ) throws(OperatorError) -> Predicate {
     var parts: [Predicate] = []
     for field in document {
@@ -88,9 +87,7 @@ struct QueryParser {
   }
 
   private mutating func operation(
-    _ steps: [FieldName],
-    _ field: BSONDocument.Field,
-    in document: BSONDocument
+    _ steps: [FieldName], _ field: BSONDocument.Field, in document: BSONDocument
   ) throws(OperatorError) -> Predicate? {
     let value = field.value
     try count()
@@ -179,8 +176,7 @@ struct QueryParser {
   }
 
   private mutating func negated(
-    _ steps: [FieldName],
-    _ operand: BSON
+    _ steps: [FieldName], _ operand: BSON
   ) throws(OperatorError) -> Predicate {
     if case .regularExpression = operand { return .field(steps, .pattern(try pattern(operand))) }
     guard let document = operand.document, document.isExpression() else {
@@ -190,8 +186,7 @@ struct QueryParser {
   }
 
   private mutating func everyValue(
-    _ steps: [FieldName],
-    _ operand: BSON
+    _ steps: [FieldName], _ operand: BSON
   ) throws(OperatorError) -> Predicate {
     guard let elements = operand.array else { throw error("$all must be an array.") }
     // An empty list matches nothing.
@@ -224,8 +219,7 @@ struct QueryParser {
   }
 
   private mutating func pattern(
-    _ operand: BSON,
-    options: BSON? = nil
+    _ operand: BSON, options: BSON? = nil
   ) throws(OperatorError) -> Pattern {
     guard patterns.take() else {
       throw error("A request may have at most \(PatternAllowance.limit) regular expressions.")
@@ -252,8 +246,7 @@ struct QueryParser {
       switch error {
       case .options:
         throw self.error(
-          "The options of a regular expression must be i, m, s or x.",
-          .invalidRegexOptions
+          "The options of a regular expression must be i, m, s or x.", .invalidRegexOptions
         )
       case .syntax(let detail): throw self.error(detail, .invalidRegex)
       }

@@ -27,9 +27,7 @@ package struct SortOrder: Sendable {
   init(_ document: BSONDocument, pointer: String) throws(OperatorError) {
     guard document.count <= Self.limit else {
       throw OperatorError(
-        .badValue,
-        "A sort may have at most \(Self.limit) fields.",
-        pointer: pointer
+        .badValue, "A sort may have at most \(Self.limit) fields.", pointer: pointer
       )
     }
     var keys: [Key] = []

@@ -40,9 +40,7 @@ package struct Update: Sendable {
   ///   - patterns: the allowance shared by all parsers of one request.
   /// - Throws: an error with a pointer if the update is invalid or has more than 1,000 paths.
   package init(
-    _ json: JSON,
-    arrayFilters: JSONArray = [],
-    isReplacement: Bool = false,
+    _ json: JSON, arrayFilters: JSONArray = [], isReplacement: Bool = false,
     _ patterns: PatternAllowance = PatternAllowance()
   ) throws(OperatorError) {
     guard json.array == nil else {
@@ -78,10 +76,7 @@ package struct Update: Sendable {
   /// - Returns: the updated document. The caller must limit its size.
   /// - Throws: an error with the path if the document cannot be changed.
   package func apply(
-    to document: BSONDocument,
-    now: Int64,
-    position: Int? = nil,
-    isInsertion: Bool = false,
+    to document: BSONDocument, now: Int64, position: Int? = nil, isInsertion: Bool = false,
     _ budget: inout Budget
   ) throws(OperatorError) -> UpdatedDocument {
     let result: BSONDocument
@@ -119,8 +114,7 @@ package struct Update: Sendable {
       switch result["_id"] {
       case .array, .regularExpression, .undefined:
         throw error(
-          .invalidIDField,
-          "An _id must not be an array, a regular expression or undefined."
+          .invalidIDField, "An _id must not be an array, a regular expression or undefined."
         )
       default: break
       }
@@ -128,8 +122,7 @@ package struct Update: Sendable {
     guard BSON.document(result).depth <= JSONLimits.standard.depth else {
       let depth = JSONLimits.standard.depth
       throw OperatorError(
-        .overflow,
-        "Arrays and objects may be nested at most \(depth) levels deep."
+        .overflow, "Arrays and objects may be nested at most \(depth) levels deep."
       )
     }
   }

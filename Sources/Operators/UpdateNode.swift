@@ -44,8 +44,7 @@ indirect enum UpdateNode: Sendable {
       if let child = children[Self.found] {
         guard let position else {
           throw OperatorError(
-            .badValue,
-            "The positional operator did not find the match needed from the query.",
+            .badValue, "The positional operator did not find the match needed from the query.",
             pointer: firstLeaf?.pointer ?? ""
           )
         }
@@ -109,18 +108,14 @@ indirect enum UpdateNode: Sendable {
       self = .elements(all: all, filtered: filtered)
     default:
       throw OperatorError(
-        .conflictingUpdateOperators,
-        "Two changes of the update meet at one place.",
-        pointer: other.firstLeaf?.pointer ?? "",
-        path: place.joined(separator: ".")
+        .conflictingUpdateOperators, "Two changes of the update meet at one place.",
+        pointer: other.firstLeaf?.pointer ?? "", path: place.joined(separator: ".")
       )
     }
   }
 
   static func merge(
-    _ node: UpdateNode,
-    into slot: inout UpdateNode?,
-    at place: [String]
+    _ node: UpdateNode, into slot: inout UpdateNode?, at place: [String]
   ) throws(OperatorError) {
     guard var merged = slot else {
       slot = node

@@ -47,8 +47,7 @@ struct OperandParser {
 
   /// Parses the operand of any operator except `$rename`, which has two paths.
   func operation(
-    _ operation: UpdateOperator,
-    _ operand: BSON
+    _ operation: UpdateOperator, _ operand: BSON
   ) throws(OperatorError) -> UpdateOperation? {
     switch operation {
     case .set: .set(operand.inStoredOrder)

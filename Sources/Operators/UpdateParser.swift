@@ -16,24 +16,19 @@ struct UpdateParser {
   private init(_ patterns: PatternAllowance) { self.patterns = patterns }
 
   static func operators(
-    _ document: BSONDocument,
-    _ arrayFilters: JSONArray,
-    _ patterns: PatternAllowance
+    _ document: BSONDocument, _ arrayFilters: JSONArray, _ patterns: PatternAllowance
   ) throws(OperatorError) -> Update.Content {
     var parser = UpdateParser(patterns)
     for field in document { try parser.read(field) }
     let filters = try parser.filters(arrayFilters)
     for (identifier, pointer) in parser.identifiers where filters[identifier] == nil {
       throw OperatorError(
-        .badValue,
-        "There is no array filter for the identifier \(identifier).",
-        pointer: pointer
+        .badValue, "There is no array filter for the identifier \(identifier).", pointer: pointer
       )
     }
     for (identifier, filter) in filters where parser.identifiers[identifier] == nil {
       throw OperatorError(
-        .failedToParse,
-        "The array filter for the identifier \(identifier) is not used.",
+        .failedToParse, "The array filter for the identifier \(identifier) is not used.",
         pointer: filter.pointer
       )
     }
@@ -41,20 +36,16 @@ struct UpdateParser {
   }
 
   static func replacement(
-    _ document: BSONDocument,
-    _ arrayFilters: JSONArray
+    _ document: BSONDocument, _ arrayFilters: JSONArray
   ) throws(OperatorError) -> BSONDocument {
     guard arrayFilters.isEmpty else {
       throw OperatorError(
-        .failedToParse,
-        "A replacement must not have array filters.",
-        pointer: "/arrayFilters"
+        .failedToParse, "A replacement must not have array filters.", pointer: "/arrayFilters"
       )
     }
     if let field = document.first(where: \.name.isDollarPrefixed) {
       throw OperatorError(
-        .dollarPrefixedFieldName,
-        "The name \(field.name.text) must not begin with a dollar.",
+        .dollarPrefixedFieldName, "The name \(field.name.text) must not begin with a dollar.",
         pointer: JSONPointer(tokens: [field.name.text]).description
       )
     }
@@ -76,9 +67,7 @@ struct UpdateParser {
       paths += 1
       guard paths <= Self.pathLimit else {
         throw OperatorError(
-          .badValue,
-          "An update may have at most \(Self.pathLimit) paths.",
-          pointer: pointer
+          .badValue, "An update may have at most \(Self.pathLimit) paths.", pointer: pointer
         )
       }
       let place = [name, change.name.text]
@@ -96,9 +85,7 @@ struct UpdateParser {
   }
 
   private mutating func add(
-    _ operation: UpdateOperation,
-    at path: UpdatePath,
-    _ pointer: String
+    _ operation: UpdateOperation, at path: UpdatePath, _ pointer: String
   ) throws(OperatorError) {
     let leaf = UpdateLeaf(operation: operation, path: path.text, pointer: pointer)
     try root.merge(UpdateNode(leaf, at: path.parts[...]), at: [])
@@ -106,9 +93,7 @@ struct UpdateParser {
   }
 
   private mutating func rename(
-    _ source: UpdatePath,
-    to operand: BSON,
-    _ pointer: String
+    _ source: UpdatePath, to operand: BSON, _ pointer: String
   ) throws(OperatorError) {
     guard let text = operand.string else {
       throw OperatorError(.badValue, "The new path of $rename must be a string.", pointer: pointer)
@@ -116,9 +101,7 @@ struct UpdateParser {
     let target = try UpdatePath(text, pointer: pointer)
     guard let from = source.names, let to = target.names else {
       throw OperatorError(
-        .badValue,
-        "The paths of $rename must not contain $ or $[].",
-        pointer: pointer
+        .badValue, "The paths of $rename must not contain $ or $[].", pointer: pointer
       )
     }
     for path in [source, target] where path.isDollarPrefixed {
@@ -126,8 +109,7 @@ struct UpdateParser {
     }
     guard !from.starts(with: to), !to.starts(with: from) else {
       throw OperatorError(
-        .badValue,
-        "The paths of $rename must differ, and neither may contain the other.",
+        .badValue, "The paths of $rename must differ, and neither may contain the other.",
         pointer: pointer
       )
     }
@@ -144,8 +126,7 @@ struct UpdateParser {
   ) throws(OperatorError) -> [String: (query: Query, pointer: String)] {
     guard arrayFilters.count <= Self.filterLimit else {
       throw OperatorError(
-        .badValue,
-        "An update may have at most \(Self.filterLimit) array filters.",
+        .badValue, "An update may have at most \(Self.filterLimit) array filters.",
         pointer: "/arrayFilters"
       )
     }
@@ -162,9 +143,7 @@ struct UpdateParser {
       let identifiers = Set(query.root.names)
       guard identifiers.count == 1, let identifier = identifiers.first else {
         throw OperatorError(
-          .failedToParse,
-          "An array filter must be about one identifier.",
-          pointer: pointer
+          .failedToParse, "An array filter must be about one identifier.", pointer: pointer
         )
       }
       guard UpdatePath.isIdentifier(identifier.text) else {
@@ -176,8 +155,7 @@ struct UpdateParser {
       }
       guard filters[identifier.text] == nil else {
         throw OperatorError(
-          .failedToParse,
-          "Two array filters have the identifier \(identifier.text).",
+          .failedToParse, "Two array filters have the identifier \(identifier.text).",
           pointer: pointer
         )
       }

@@ -34,9 +34,7 @@ struct UpdatePath: Sendable {
   }
 
   private static func part(
-    _ name: FieldName,
-    isFirst: Bool,
-    _ pointer: String
+    _ name: FieldName, isFirst: Bool, _ pointer: String
   ) throws(OperatorError) -> Part {
     let text = name.text
     guard name.isDollarPrefixed else { return .name(name) }
@@ -67,9 +65,7 @@ struct UpdatePath: Sendable {
 
   static func dollarPrefixed(_ text: String, pointer: String) -> OperatorError {
     OperatorError(
-      .dollarPrefixedFieldName,
-      "The name \(text) must not begin with a dollar.",
-      pointer: pointer
+      .dollarPrefixedFieldName, "The name \(text) must not begin with a dollar.", pointer: pointer
     )
   }
 

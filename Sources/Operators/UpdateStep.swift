@@ -88,9 +88,7 @@ final class ElementSteps {
   /// - Throws: `.conflictingUpdateOperators` if two filters change one place, `.maxTimeExpired` if
   ///   the budget is used up.
   func step(
-    _ passed: UInt64,
-    at place: [String],
-    _ budget: inout Budget
+    _ passed: UInt64, at place: [String], _ budget: inout Budget
   ) throws(OperatorError) -> UpdateStep? {
     if let step = steps[passed] { return step }
     let nodes = filtered.indices.filter { passed >> $0 & 1 == 1 }.map { filtered[$0] }

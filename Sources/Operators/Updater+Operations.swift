@@ -47,18 +47,14 @@ extension Updater {
   // MARK: Numbers
 
   private mutating func calculate(
-    _ leaf: UpdateLeaf,
-    _ slot: inout BSON?,
-    _ number: BSON,
-    isMissing initial: BSON,
+    _ leaf: UpdateLeaf, _ slot: inout BSON?, _ number: BSON, isMissing initial: BSON,
     _ operation: (BSON, BSON) -> BSON?
   ) throws(OperatorError) -> Bool {
     guard let old = slot else { return try set(initial, &slot) }
     guard old.kind.isNumber else {
       throw error(
         .typeMismatch,
-        "The operator needs a number, and the stored value has type \(old.kind.alias).",
-        leaf
+        "The operator needs a number, and the stored value has type \(old.kind.alias).", leaf
       )
     }
     guard let new = operation(old, number) else {
@@ -68,9 +64,7 @@ extension Updater {
   }
 
   private mutating func combine(
-    _ leaf: UpdateLeaf,
-    _ slot: inout BSON?,
-    _ steps: [UpdateOperation.BitStep]
+    _ leaf: UpdateLeaf, _ slot: inout BSON?, _ steps: [UpdateOperation.BitStep]
   ) throws(OperatorError) -> Bool {
     let old = slot ?? .int32(0)
     guard old.int64 != nil else {
@@ -89,9 +83,7 @@ extension Updater {
   // MARK: Arrays
 
   private mutating func pushElements(
-    _ leaf: UpdateLeaf,
-    _ slot: inout BSON?,
-    _ push: Push
+    _ leaf: UpdateLeaf, _ slot: inout BSON?, _ push: Push
   ) throws(OperatorError) -> Bool {
     let old = try array(leaf, slot)
     for element in push.elements { try grow(by: element) }
@@ -109,9 +101,7 @@ extension Updater {
   }
 
   private mutating func addToSet(
-    _ leaf: UpdateLeaf,
-    _ slot: inout BSON?,
-    _ elements: BSONArray
+    _ leaf: UpdateLeaf, _ slot: inout BSON?, _ elements: BSONArray
   ) throws(OperatorError) -> Bool {
     let old = try array(leaf, slot)
     try spend(BSON.array(elements).weight + (old.map { BSON.array($0).weight } ?? 0))
@@ -147,9 +137,7 @@ extension Updater {
   }
 
   private mutating func pull(
-    _ leaf: UpdateLeaf,
-    _ slot: inout BSON?,
-    _ condition: UpdateOperation.Pull
+    _ leaf: UpdateLeaf, _ slot: inout BSON?, _ condition: UpdateOperation.Pull
   ) throws(OperatorError) -> Bool {
     guard let old = try array(leaf, slot) else { return false }
     var new: [BSON] = []

@@ -20,9 +20,7 @@ struct Updater {
   }
 
   mutating func update(
-    _ document: BSONDocument,
-    by root: UpdateStep,
-    _ renames: [Update.Rename]
+    _ document: BSONDocument, by root: UpdateStep, _ renames: [Update.Rename]
   ) throws(OperatorError) -> (BSONDocument, isModified: Bool) {
     for rename in renames {
       if let value = try value(to: rename, in: document) {
@@ -40,8 +38,7 @@ struct Updater {
   ///
   /// Returns whether anything changed.
   private mutating func apply(
-    _ step: UpdateStep,
-    to slot: inout BSON?
+    _ step: UpdateStep, to slot: inout BSON?
   ) throws(OperatorError) -> Bool {
     try budget.spend(1)
     switch (step, slot) {
@@ -94,8 +91,7 @@ struct Updater {
   }
 
   private mutating func change(
-    _ document: inout BSONDocument,
-    by fields: [UpdateStep.Field]
+    _ document: inout BSONDocument, by fields: [UpdateStep.Field]
   ) throws(OperatorError) -> Bool {
     var isModified = false
     var removed: Set<Int> = []
@@ -119,8 +115,7 @@ struct Updater {
   }
 
   private mutating func change(
-    _ array: inout [BSON],
-    by fields: [UpdateStep.Field]
+    _ array: inout [BSON], by fields: [UpdateStep.Field]
   ) throws(OperatorError) -> Bool {
     var isModified = false
     for field in fields {
@@ -155,8 +150,7 @@ struct Updater {
 
   /// Applies `$[]` and `$[identifier]`.
   private mutating func change(
-    _ array: inout [BSON],
-    by elements: ElementSteps
+    _ array: inout [BSON], by elements: ElementSteps
   ) throws(OperatorError) -> Bool {
     var isModified = false
     for index in array.indices {
@@ -178,9 +172,7 @@ struct Updater {
   ///
   /// A removed element becomes null.
   private mutating func applyToElement(
-    _ index: Int,
-    of array: inout [BSON],
-    _ step: UpdateStep
+    _ index: Int, of array: inout [BSON], _ step: UpdateStep
   ) throws(OperatorError) -> Bool {
     let wasNull = array[index] == .null
     var slot: BSON? = array[index]
@@ -200,9 +192,7 @@ struct Updater {
     let name = field.name
     if field.step.changesElements {
       throw error(
-        .badValue,
-        "There must be an array for its elements to be changed.",
-        field.step.firstLeaf,
+        .badValue, "There must be an array for its elements to be changed.", field.step.firstLeaf,
         name.text
       )
     }
@@ -221,17 +211,13 @@ struct Updater {
     guard let leaf else { return }
     throw error(
       .pathNotViable,
-      "There cannot be a field \(name.text) in a value of type \(value.kind.alias).",
-      leaf,
+      "There cannot be a field \(name.text) in a value of type \(value.kind.alias).", leaf,
       name.text
     )
   }
 
   func error(
-    _ code: OperatorError.Code,
-    _ detail: String,
-    _ leaf: UpdateLeaf?,
-    _ name: String? = nil
+    _ code: OperatorError.Code, _ detail: String, _ leaf: UpdateLeaf?, _ name: String? = nil
   ) -> OperatorError {
     let path = (place + (name.map { [$0] } ?? [])).joined(separator: ".")
     return OperatorError(code, detail, pointer: leaf?.pointer ?? "", path: path)
@@ -249,8 +235,7 @@ struct Updater {
 
   /// Returns the value at the source of a rename, or nil if it is missing.
   private mutating func value(
-    to rename: Update.Rename,
-    in document: BSONDocument
+    to rename: Update.Rename, in document: BSONDocument
   ) throws(OperatorError) -> BSON? {
     func error(_ code: OperatorError.Code, _ detail: String, _ path: [FieldName]) -> OperatorError {
       let path = path.map(\.text).joined(separator: ".")

@@ -5,23 +5,17 @@ internal import Glibc
 /// One HTTP request.
 @EventLoop enum Fetch {
   static func run(
-    _ url: String,
-    form: String?,
-    _ settings: HTTPSourceSettings,
-    in group: TransferGroup
+    _ url: String, form: String?, _ settings: HTTPSourceSettings, in group: TransferGroup
   ) async -> Result<HTTPDocument, FetchError> {
     guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), url.utf8.count <= 2_048 else {
       return .failure(.invalidURL("not ASCII without spaces, of at most 2048 bytes"))
     }
     let intake = Intake(settings)
     let transfer = Transfer(
-      url: url,
-      protocols: settings.allowsPlainHTTP ? "https,http" : "https",
-      reach: settings.reach
+      url: url, protocols: settings.allowsPlainHTTP ? "https,http" : "https", reach: settings.reach
     )
     transfer.set(
-      CURLOPT_HTTPHEADER,
-      TextList(["Accept: application/json, application/jwk-set+json"])
+      CURLOPT_HTTPHEADER, TextList(["Accept: application/json, application/jwk-set+json"])
     )
     transfer.set(CURLOPT_USERAGENT, "Dossier")
     // One request a connection, so that a stalled one holds up no other.
@@ -41,16 +35,13 @@ internal import Glibc
   }
 
   private static func document(
-    _ transfer: Transfer,
-    _ body: [UInt8]
+    _ transfer: Transfer, _ body: [UInt8]
   ) -> Result<HTTPDocument, FetchError> {
     switch transfer.status {
     case 200...299:
       let lifetime = Freshness.lifetime(
-        cacheControl: transfer.field("Cache-Control"),
-        expires: transfer.field("Expires"),
-        date: transfer.field("Date"),
-        age: transfer.field("Age")
+        cacheControl: transfer.field("Cache-Control"), expires: transfer.field("Expires"),
+        date: transfer.field("Date"), age: transfer.field("Age")
       )
       return .success(HTTPDocument(body: body, lifetime: lifetime))
     case 300...399: return .failure(.redirected(to: transfer.field("Location")))

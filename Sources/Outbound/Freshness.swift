@@ -15,10 +15,7 @@ package enum Freshness {
   /// - Returns: at most a year; nil if the fields do not state a lifetime.
   /// - Source: RFC 9111 §4.2, §5.2.2, §5.3.
   package static func lifetime(
-    cacheControl: String?,
-    expires: String?,
-    date: String?,
-    age: String?
+    cacheControl: String?, expires: String?, date: String?, age: String?
   ) -> Duration? {
     guard let stated = stated(cacheControl, expires: expires, date: date) else { return nil }
     let spent = age.flatMap { Int($0) } ?? 0

@@ -46,18 +46,12 @@ package import EventLoop
   ///   - owner: the app and the receiver.
   /// - Throws: `FetchError`, also for a status beyond 299; `.overloaded` if no place was free in
   ///   time.
-  package func post(
-    _ form: String,
-    to url: String,
-    for owner: CallOwner
-  ) async throws(FetchError) {
+  package func post(_ form: String, to url: String, for owner: CallOwner) async throws(FetchError) {
     _ = try await run(url, form: form, for: owner)
   }
 
   private func run(
-    _ url: String,
-    form: String?,
-    for owner: CallOwner
+    _ url: String, form: String?, for owner: CallOwner
   ) async throws(FetchError) -> HTTPDocument {
     let latest = EventLoop.now() &+ settings.reach.timeout.nanoseconds
     let loan: Loan
@@ -111,10 +105,7 @@ package struct HTTPSourceSettings: Sendable {
 
   fileprivate var limits: FairLimits {
     FairLimits(
-      things: most,
-      room: waiting,
-      group: mostOfApp,
-      groupWithoutMembers: mostOfApp,
+      things: most, room: waiting, group: mostOfApp, groupWithoutMembers: mostOfApp,
       member: mostOfReceiver
     )
   }

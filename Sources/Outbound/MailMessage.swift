@@ -32,13 +32,8 @@ package struct MailMessage: Sendable {
   ///   - date: seconds since 1970; nil for now.
   /// - Throws: `MailMessageError` with the first invalid field.
   package init(
-    from: MailAddress,
-    to: MailAddress,
-    subject: String,
-    text: String,
-    html: String? = nil,
-    id: String? = nil,
-    date: Int? = nil
+    from: MailAddress, to: MailAddress, subject: String, text: String, html: String? = nil,
+    id: String? = nil, date: Int? = nil
   ) throws(MailMessageError) {
     let id = id ?? Self.random()
     try Self.check(.id, id.utf8.count <= 64 ? nil : .tooLong(limit: 64))
@@ -78,8 +73,7 @@ package struct MailMessage: Sendable {
   }
 
   private static func check(
-    _ field: MailMessageError.Field,
-    _ reason: MailMessageError.Reason?
+    _ field: MailMessageError.Field, _ reason: MailMessageError.Reason?
   ) throws(MailMessageError) {
     if let reason { throw MailMessageError(field: field, reason: reason) }
   }

@@ -17,11 +17,7 @@ package struct MailTemplate: Sendable {
   ///   - names: the names of the available placeholders.
   /// - Throws: `MailTemplateError` with the first placeholder that is not in `names`, or the part
   ///   with an unclosed one; `.brokenSubject` if the subject is invalid.
-  package init(
-    subject: String,
-    text: String,
-    names: Set<String>
-  ) throws(MailTemplateError) {
+  package init(subject: String, text: String, names: Set<String>) throws(MailTemplateError) {
     let subject = subject.last?.isNewline == true ? String(subject.dropLast()) : subject
     guard !subject.hasControlCharacters else { throw .brokenSubject }
     self.subject = try Self.pieces(of: subject, .subject, names)
@@ -39,14 +35,10 @@ package struct MailTemplate: Sendable {
   /// - Returns: the message, with an id of its own.
   /// - Throws: `MailMessageError` if a field of the message is invalid.
   package func message(
-    from: MailAddress,
-    to: MailAddress,
-    values: [String: String]
+    from: MailAddress, to: MailAddress, values: [String: String]
   ) throws(MailMessageError) -> MailMessage {
     try MailMessage(
-      from: from,
-      to: to,
-      subject: Self.fill(subject, values, Self.inOneLine),
+      from: from, to: to, subject: Self.fill(subject, values, Self.inOneLine),
       text: Self.fill(text, values) { $0 }
     )
   }
@@ -57,9 +49,7 @@ package struct MailTemplate: Sendable {
   }
 
   private static func pieces(
-    of source: String,
-    _ part: MailTemplateError.Part,
-    _ names: Set<String>
+    of source: String, _ part: MailTemplateError.Part, _ names: Set<String>
   ) throws(MailTemplateError) -> [Piece] {
     var pieces: [Piece] = []
     var rest = Substring(source)
@@ -76,9 +66,7 @@ package struct MailTemplate: Sendable {
   }
 
   private static func fill(
-    _ pieces: [Piece],
-    _ values: [String: String],
-    _ form: (String) -> String
+    _ pieces: [Piece], _ values: [String: String], _ form: (String) -> String
   ) -> String {
     pieces.map { piece in
       switch piece {

@@ -56,8 +56,7 @@ internal import EventLoop
   }
 
   private func command(
-    _ text: String,
-    expecting codes: ClosedRange<Int> = 200...299
+    _ text: String, expecting codes: ClosedRange<Int> = 200...299
   ) async throws(MailError) {
     try await send(Array("\(text)\r\n".utf8)[...], until: deadline)
     try Self.check(try await reply(until: deadline), codes)

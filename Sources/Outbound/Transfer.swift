@@ -83,9 +83,7 @@ internal import Glibc
 
   /// Sets a callback with its context.
   func set(
-    _ option: CURLoption,
-    _ function: @escaping CCurlBytes,
-    _ contextOption: CURLoption,
+    _ option: CURLoption, _ function: @escaping CCurlBytes, _ contextOption: CURLoption,
     _ context: AnyObject
   ) {
     note(unsafe CCurl_set_bytes(easy, option, function))
@@ -119,8 +117,7 @@ internal import Glibc
     guard code != CURLE_OK else { return nil }
     let reason = unsafe String(cString: words)
     return TransferFailure(
-      code: code,
-      reason: unsafe reason.isEmpty ? String(cString: curl_easy_strerror(code)) : reason
+      code: code, reason: unsafe reason.isEmpty ? String(cString: curl_easy_strerror(code)) : reason
     )
   }
 

@@ -43,10 +43,7 @@ package struct Form: Sendable {
 
   package init(_ target: FormTarget, fields: [Field] = [], buttons: [Button]) {
     self.init(
-      action: Destination(target.action),
-      hidden: target.hidden,
-      fields: fields,
-      buttons: buttons
+      action: Destination(target.action), hidden: target.hidden, fields: fields, buttons: buttons
     )
   }
 
@@ -113,13 +110,8 @@ package struct Field: Sendable {
   }
 
   package init(
-    _ name: InputName,
-    _ label: Text,
-    _ kind: Kind,
-    value: String = "",
-    hint: Text? = nil,
-    isFocused: Bool = false,
-    link: Link? = nil
+    _ name: InputName, _ label: Text, _ kind: Kind, value: String = "", hint: Text? = nil,
+    isFocused: Bool = false, link: Link? = nil
   ) {
     self.name = name
     self.label = label
@@ -147,28 +139,14 @@ extension Field {
   }
 
   static func newPassword(
-    _ label: MessageKey = .newPassword,
-    minimum: Int,
-    isFocused: Bool = false
+    _ label: MessageKey = .newPassword, minimum: Int, isFocused: Bool = false
   ) -> Field {
     let hint = Text.message(.newPasswordHint, ["count": .count(minimum)])
-    return Field(
-      .newPassword,
-      .message(label),
-      .newPassword,
-      hint: hint,
-      isFocused: isFocused
-    )
+    return Field(.newPassword, .message(label), .newPassword, hint: hint, isFocused: isFocused)
   }
 
   /// The field of a code with so many digits.
   static func code(digits: Int, hint: Text? = nil) -> Field {
-    Field(
-      .code,
-      .message(.code, ["count": .count(digits)]),
-      .code,
-      hint: hint,
-      isFocused: true
-    )
+    Field(.code, .message(.code, ["count": .count(digits)]), .code, hint: hint, isFocused: true)
   }
 }

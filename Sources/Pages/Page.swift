@@ -103,10 +103,7 @@ package struct Link: Sendable {
   package var style: Button.Style?
 
   package init(
-    _ text: Text,
-    to destination: Destination,
-    download: String? = nil,
-    style: Button.Style? = nil
+    _ text: Text, to destination: Destination, download: String? = nil, style: Button.Style? = nil
   ) {
     self.text = text
     self.destination = destination
@@ -178,10 +175,7 @@ package struct AccountChoice: Sendable {
   package let removal: FormTarget?
 
   package init(
-    _ person: Person,
-    choice: FormTarget,
-    isSignedOut: Bool = false,
-    removal: FormTarget? = nil
+    _ person: Person, choice: FormTarget, isSignedOut: Bool = false, removal: FormTarget? = nil
   ) {
     self.person = person
     self.choice = choice
@@ -206,10 +200,7 @@ package struct Row: Sendable {
   }
 
   package init(
-    _ label: Text,
-    values: [Text] = [],
-    badge: Text? = nil,
-    person: Person? = nil,
+    _ label: Text, values: [Text] = [], badge: Text? = nil, person: Person? = nil,
     actions: [Action] = []
   ) {
     self.label = label

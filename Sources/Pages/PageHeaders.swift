@@ -36,10 +36,7 @@ package struct PageHeaders: Sendable, Hashable {
     }
     for source in page.images { images.append(source) }
     contentSecurityPolicy = Self.policy(
-      scripts: scripts,
-      images: images,
-      connects: page.automation == nil,
-      forms: forms,
+      scripts: scripts, images: images, connects: page.automation == nil, forms: forms,
       ancestors: ancestors
     )
   }
@@ -48,11 +45,8 @@ package struct PageHeaders: Sendable, Hashable {
   package static let strictPolicy = policy()
 
   private static func policy(
-    scripts: [String] = ["'self'"],
-    images: [String] = ["'self'"],
-    connects: Bool = true,
-    forms: [String]? = ["'self'"],
-    ancestors: String = "'none'"
+    scripts: [String] = ["'self'"], images: [String] = ["'self'"], connects: Bool = true,
+    forms: [String]? = ["'self'"], ancestors: String = "'none'"
   ) -> String {
     var directives = [
       "default-src 'none'", "style-src 'self'", "script-src \(scripts.joined(separator: " "))",

@@ -34,14 +34,11 @@ package struct PageRenderer: Sendable {
 
   /// Returns the text file with the recovery codes of a page.
   package func recoveryCodeFile(
-    _ codes: [String],
-    savedAt time: CalendarTime,
-    in catalog: Catalog
+    _ codes: [String], savedAt time: CalendarTime, in catalog: Catalog
   ) -> String {
     let app = branding.name.withoutControls
     let title = catalog.text(
-      of: .pageTitle,
-      ["page": .name(catalog.text(of: .recoveryCodes)), "app": .name(app)]
+      of: .pageTitle, ["page": .name(catalog.text(of: .recoveryCodes)), "app": .name(app)]
     )
     let saved = catalog.text(of: .savedOn, ["time": .time(time)])
     let lines = [title, saved, "", catalog.text(of: .recoveryCodeUse), ""] + codes

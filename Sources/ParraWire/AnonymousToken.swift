@@ -16,8 +16,7 @@ import WireKit
   /// one, which an attacker may find, links nothing. The next statement checks its session.
   /// - Throws: `.databaseUnavailable`.
   static func owner(
-    of token: String?,
-    _ context: RequestContext
+    of token: String?, _ context: RequestContext
   ) async throws(Failure) -> Principal? {
     guard let token else { return nil }
     let type = AccessTokens.claimedType(of: token)
@@ -25,8 +24,7 @@ import WireKit
       if type == WireTokens.refreshType { return try WireTokens.principal(of: token, context) }
       let lifetime = context.app.sessionSettings.accessTokenLifetime
       return try await context.tokens.principal(
-        ofExpired: token,
-        app: context.app.id,
+        ofExpired: token, app: context.app.id,
         within: type == WireTokens.accessType ? lifetime : .zero
       )
     } catch let error where error.isDecision {

@@ -10,9 +10,7 @@ import WireKit
 @EventLoop enum AppInfoRoutes {
   nonisolated static let routes = [
     Route(
-      .get,
-      "\(ParraWire.tenantPrefix)/applications/{application}/app-info",
-      access: .open,
+      .get, "\(ParraWire.tenantPrefix)/applications/{application}/app-info", access: .open,
       summary: "Describe the app and its ways to sign in"
     ) { (call) async throws(Failure) in
       let app = call.context.app

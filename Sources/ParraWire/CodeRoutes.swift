@@ -14,8 +14,7 @@ import WireKit
     [
       IssuerRoutes.route("\(base)/challenges/passwordless", "Email a code that signs in", logIn),
       IssuerRoutes.route(
-        "\(base)/password/reset/challenge",
-        "Email a code that sets a new password"
+        "\(base)/password/reset/challenge", "Email a code that sets a new password"
       ) { (call) async throws(Failure) in
         // The screen of the SDK accepts no other length.
         let digits = NetworkCode.digits.lowerBound

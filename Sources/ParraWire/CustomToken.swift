@@ -24,8 +24,7 @@ import WireKit
   /// - Throws: `.invalidExternalToken`, `.wrongCredentials`, `.loginMethodDisabled`,
   ///   `.databaseUnavailable`.
   private static func principal(
-    of token: String,
-    _ context: RequestContext
+    of token: String, _ context: RequestContext
   ) async throws(Failure) -> Principal {
     try await TokenLogin.principal(of: token, naming: subject(in: context), as: .parra, context)
   }
@@ -34,8 +33,7 @@ import WireKit
   ///
   /// - Throws: `.invalidExternalToken`, `.wrongCredentials`, `.databaseUnavailable`.
   static func standing(
-    by token: String,
-    _ context: RequestContext
+    by token: String, _ context: RequestContext
   ) async throws(Failure) -> Principal? {
     try await TokenLogin.standing(by: token, naming: subject(in: context), as: .parra, context)
   }
@@ -56,8 +54,6 @@ import WireKit
 extension Access {
   /// Returns access for a user of the SDK, by an access token or a custom token.
   static func parra(scope: String) -> Access {
-    .anyOf([
-      .bearer(CustomToken.kind, proof: .session), .user(scope: scope, proof: .session),
-    ])
+    .anyOf([.bearer(CustomToken.kind, proof: .session), .user(scope: scope, proof: .session)])
   }
 }

@@ -29,31 +29,20 @@ import WireKit
           (_) throws(Failure) in throw .wrongCredentials
         },
         Route(
-          .post,
-          "\(base)/token",
-          access: .open,
-          body: .of(.form, limit: 65_536),
-          issuesSecrets: true,
-          summary: "Issue tokens for a grant",
-          token
+          .post, "\(base)/token", access: .open, body: .of(.form, limit: 65_536),
+          issuesSecrets: true, summary: "Issue tokens for a grant", token
         ),
       ] + CodeRoutes.routes(base)
     }
   }
 
   nonisolated static func route(
-    _ pattern: String,
-    _ summary: String,
-    _ handler: @escaping Route.Handler
+    _ pattern: String, _ summary: String, _ handler: @escaping Route.Handler
   ) -> Route {
     // The SDK sends the body of public keys without a media type.
     Route(
-      .post,
-      pattern,
-      access: .open,
-      body: .json(limit: 65_536).lenient(assuming: .json),
-      issuesSecrets: true,
-      summary: summary
+      .post, pattern, access: .open, body: .json(limit: 65_536).lenient(assuming: .json),
+      issuesSecrets: true, summary: summary
     ) { (call) async throws(Failure) in
       do throws(Failure) {
         return try await handler(call)
@@ -74,10 +63,7 @@ import WireKit
       guard let token = form["refresh_token"] else { throw .invalidRefreshToken }
       return try await WireTokens.refreshed(by: token, as: .parra, context).response
     case "password":
-      let credentials = Credentials(
-        email: form["username"] ?? "",
-        password: form["password"] ?? ""
-      )
+      let credentials = Credentials(email: form["username"] ?? "", password: form["password"] ?? "")
       context.bareDevice = UnauthenticatedDevice(named: nil)
       tokens = try await Users.signIn(credentials, as: .parra, context)
     case "passwordless_otp":

@@ -13,16 +13,13 @@ package struct ParraSettings: SettingsSection {
 
   package init(_ read: inout SettingsReader) {
     isOffered = read.flag(
-      "parra",
-      false,
-      safe: false,
+      "parra", false, safe: false,
       "whether clients of Parra may call the app; they set passwords by codes of 6 digits"
     )
     bundleID = read.text(
       "parra_bundle",
       .text(
-        0...155,
-        "bundle_id",
+        0...155, "bundle_id",
         "This setting must have only letters, digits, hyphens and dots, or be empty.",
         Self.isBundleID
       ),
@@ -30,9 +27,7 @@ package struct ParraSettings: SettingsSection {
       "the bundle id of the application, which clients of Parra receive"
     )
     codeDigits = read.number(
-      "parra_code_digits",
-      NetworkCode.digits,
-      AuthenticationFlow.length,
+      "parra_code_digits", NetworkCode.digits, AuthenticationFlow.length,
       "digits of the codes by which clients of Parra sign in; a code for a new password has 6"
     )
   }

@@ -31,8 +31,7 @@ package struct ParraWire: Wire {
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
-      sent: [.authorization, .contentType, .requestID],
-      exposed: [.retryAfter, .requestID]
+      sent: [.authorization, .contentType, .requestID], exposed: [.retryAfter, .requestID]
     )
   }
 

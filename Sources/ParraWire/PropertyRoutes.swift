@@ -20,16 +20,10 @@ import WireKit
     all(.put, "Replace all properties", PropertyChange.replace),
     all(.patch, "Set some properties", PropertyChange.merge),
     Route(
-      .delete,
-      path,
-      access: .parra(scope: Scopes.updateMetadata),
-      summary: "Remove all properties"
+      .delete, path, access: .parra(scope: Scopes.updateMetadata), summary: "Remove all properties"
     ) { (call) async throws(Failure) in try await apply(.removeAll, call) },
     Route(
-      .put,
-      keyPath,
-      access: .parra(scope: Scopes.updateMetadata),
-      body: .json(limit: 32_768),
+      .put, keyPath, access: .parra(scope: Scopes.updateMetadata), body: .json(limit: 32_768),
       summary: "Set a property"
     ) { (call) async throws(Failure) in
       guard let value = call.json["value"] else {
@@ -38,10 +32,7 @@ import WireKit
       return try await apply(.set(call.text("key"), to: value, .none), call)
     },
     Route(
-      .delete,
-      keyPath,
-      access: .parra(scope: Scopes.updateMetadata),
-      summary: "Remove a property"
+      .delete, keyPath, access: .parra(scope: Scopes.updateMetadata), summary: "Remove a property"
     ) { (call) async throws(Failure) in
       do throws(Failure) {
         return try await apply(.remove(call.text("key"), .none), call)
@@ -53,15 +44,11 @@ import WireKit
   ]
 
   private nonisolated static func all(
-    _ method: HTTP.Method,
-    _ summary: String,
+    _ method: HTTP.Method, _ summary: String,
     _ change: @escaping @Sendable (JSONObject) -> PropertyChange
   ) -> Route {
     Route(
-      method,
-      path,
-      access: .parra(scope: Scopes.updateMetadata),
-      body: .json(limit: limit),
+      method, path, access: .parra(scope: Scopes.updateMetadata), body: .json(limit: limit),
       summary: summary
     ) { (call) async throws(Failure) in
       let object = try call.json.objectOfBody
@@ -71,8 +58,7 @@ import WireKit
   }
 
   private static func apply(
-    _ change: PropertyChange,
-    _ call: Call
+    _ change: PropertyChange, _ call: Call
   ) async throws(Failure) -> Response {
     response(
       try await Properties.apply(change, of: call.ownUser, equating: .canonical, call.context)
@@ -93,10 +79,7 @@ extension JSONObject {
   /// Checks a map of properties, in which the SDK knows no null.
   ///
   /// - Throws: `.invalid` with the place of each fault below `pointer`.
-  @EventLoop func checkProperties(
-    at pointer: String,
-    _ context: RequestContext
-  ) throws(Failure) {
+  @EventLoop func checkProperties(at pointer: String, _ context: RequestContext) throws(Failure) {
     let length = context.app.documentSettings.propertyStringLength
     let faults = PropertySet.faults(in: self, stringLimit: length)
       .map { $0.inside(pointer) }

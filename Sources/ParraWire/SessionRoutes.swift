@@ -12,9 +12,7 @@ import WireKit
     let path = "\(ParraWire.tenantPrefix)/auth"
     return [
       Route(
-        .post,
-        "\(path)/login",
-        access: .parra(scope: Scopes.readUser),
+        .post, "\(path)/login", access: .parra(scope: Scopes.readUser),
         body: .json(limit: 16_384).lenient(assuming: .json),
         summary: "Read the user after a sign-in"
       ) { (call) async throws(Failure) in
@@ -22,19 +20,11 @@ import WireKit
         return try await UserView.info(call)
       },
       Route(
-        .get,
-        "\(path)/user-info",
-        access: .parra(scope: Scopes.readUser),
-        summary: "Read the user"
+        .get, "\(path)/user-info", access: .parra(scope: Scopes.readUser), summary: "Read the user"
       ) { (call) async throws(Failure) in try await UserView.info(call) },
       Route(
-        .post,
-        "\(path)/logout",
-        access: .open,
-        body: .json(limit: 16_384).lenient(assuming: .json),
-        issuesSecrets: true,
-        summary: "Log out, and continue without an account",
-        logOut
+        .post, "\(path)/logout", access: .open, body: .json(limit: 16_384).lenient(assuming: .json),
+        issuesSecrets: true, summary: "Log out, and continue without an account", logOut
       ),
     ]
   }

@@ -12,19 +12,14 @@ import WireKit
 @EventLoop enum UserRoutes {
   nonisolated static let routes = [
     Route(
-      .put,
-      ParraWire.userPrefix,
-      access: .parra(scope: Scopes.updateMetadata),
-      body: .json(limit: 1_048_576),
-      summary: "Change the names and properties of the user"
+      .put, ParraWire.userPrefix, access: .parra(scope: Scopes.updateMetadata),
+      body: .json(limit: 1_048_576), summary: "Change the names and properties of the user"
     ) { (call) async throws(Failure) in
       try await change(call)
       return Response(.ok, json: try await UserView.user(call.user, call).serialized())
     },
     Route(
-      .get,
-      "\(ParraWire.userPrefix)/entitlements",
-      access: .parra(scope: Scopes.readUser),
+      .get, "\(ParraWire.userPrefix)/entitlements", access: .parra(scope: Scopes.readUser),
       summary: "List the entitlements: users have none"
     ) { (call) async throws(Failure) in
       // The SDK reads them at each start.
@@ -32,9 +27,7 @@ import WireKit
       return Response(.ok, json: Array("[]".utf8))
     },
     Route(
-      .delete,
-      ParraWire.userPrefix,
-      access: .parra(scope: Scopes.updateMetadata),
+      .delete, ParraWire.userPrefix, access: .parra(scope: Scopes.updateMetadata),
       summary: "Delete the user"
     ) { (call) async throws(Failure) in
       let user = try call.ownUser
@@ -60,9 +53,7 @@ import WireKit
       return Response(.ok, json: UserView.avatar(of: profile, call).serialized())
     },
     Route(
-      .delete,
-      "\(ParraWire.userPrefix)/avatar",
-      access: .parra(scope: Scopes.updateMetadata),
+      .delete, "\(ParraWire.userPrefix)/avatar", access: .parra(scope: Scopes.updateMetadata),
       summary: "Remove the avatar"
     ) { (call) async throws(Failure) in
       try await Pictures.remove(of: call.ownUser, call.context)

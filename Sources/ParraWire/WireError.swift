@@ -57,22 +57,15 @@ struct WireError {
 
   /// The error for a `grant_type` that this server does not offer.
   static let unknownGrantType = WireError(
-    .badRequest,
-    "The grant type is not offered: use password, passwordless_otp or refresh_token.",
-    .insufficientScope,
-    grantError: "unsupported_grant_type",
-    reason: "unsupported_grant_type"
+    .badRequest, "The grant type is not offered: use password, passwordless_otp or refresh_token.",
+    .insufficientScope, grantError: "unsupported_grant_type", reason: "unsupported_grant_type"
   )
 
   /// The maximum length of a message.
   private static let longestMessage = 400
 
   private init(
-    _ status: Status,
-    _ message: String,
-    _ code: APICode,
-    grantError: String,
-    reason: String
+    _ status: Status, _ message: String, _ code: APICode, grantError: String, reason: String
   ) {
     self.status = status
     self.message = message.excerpt(Self.longestMessage)
@@ -90,11 +83,8 @@ struct WireError {
     let grantError = Self.grantError(failure)
     let isRefusedGrant = isOfIssuer && failure.type.status.code < 500 && grantError != nil
     self.init(
-      isRefusedGrant ? .badRequest : failure.type.status,
-      Self.message(failure),
-      Self.code(failure),
-      grantError: grantError ?? "temporarily_unavailable",
-      reason: failure.type.code
+      isRefusedGrant ? .badRequest : failure.type.status, Self.message(failure), Self.code(failure),
+      grantError: grantError ?? "temporarily_unavailable", reason: failure.type.code
     )
   }
 

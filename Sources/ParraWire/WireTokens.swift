@@ -59,31 +59,21 @@ import WireKit
   /// The SDK sends one token in several requests at once. So it stays valid.
   /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
   static func refreshed(
-    by token: String,
-    as style: SessionStyle,
-    _ context: RequestContext
+    by token: String, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> WireTokens {
     do throws(Failure) {
       context.principal = try principal(of: token, context)
       try await Sessions.renew(as: style, context)
       let access = try await Sessions.accessToken(as: style, context)
       let refresh = Sessions.signedRefreshToken(as: style, context) ?? token
-      return WireTokens(
-        access,
-        refresh,
-        userScope,
-        context.app.sessionSettings.accessTokenLifetime
-      )
+      return WireTokens(access, refresh, userScope, context.app.sessionSettings.accessTokenLifetime)
     } catch let error where error.type.kind == .unauthenticated {
       throw .invalidRefreshToken
     }
   }
 
   /// Returns the principal of a refresh token of this wire.
-  static func principal(
-    of token: String,
-    _ context: RequestContext
-  ) throws(Failure) -> Principal {
+  static func principal(of token: String, _ context: RequestContext) throws(Failure) -> Principal {
     let principal = try context.tokens.principal(ofSignedRefreshToken: token, context)
     guard AccessTokens.claimedType(of: token) == refreshType else { throw .tokenInvalid }
     return principal

@@ -72,14 +72,8 @@ package struct HashingCost: Sendable, Hashable {
     randombytes_buf(&salt, salt.count)
     var key = [UInt8](repeating: 0, count: 32)
     let code = crypto_pwhash(
-      &key,
-      UInt64(key.count),
-      password,
-      UInt64(password.utf8.count),
-      salt,
-      UInt64(passes),
-      memory * 1_024,
-      crypto_pwhash_ALG_ARGON2ID13
+      &key, UInt64(key.count), password, UInt64(password.utf8.count), salt, UInt64(passes),
+      memory * 1_024, crypto_pwhash_ALG_ARGON2ID13
     )
     return code == 0
       ? "$argon2id$v=19$m=\(memory),t=\(passes),p=1$\(salt.base64)$\(key.base64)" : nil

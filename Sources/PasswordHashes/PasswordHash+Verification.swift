@@ -46,9 +46,7 @@ extension PasswordHash {
       guard let data = data.baseAddress else { return false }
       // crypt_r requires zeroed memory before its first use.
       UnsafeMutableRawPointer(data).initializeMemory(
-        as: UInt8.self,
-        repeating: 0,
-        count: MemoryLayout<crypt_data>.size
+        as: UInt8.self, repeating: 0, count: MemoryLayout<crypt_data>.size
       )
       defer { sodium_memzero(data, MemoryLayout<crypt_data>.size) }
       let phrase = (password + [0]).map { CChar(bitPattern: $0) }
@@ -58,35 +56,18 @@ extension PasswordHash {
   }
 
   private func scrypt(
-    _ password: String,
-    _ logN: Int,
-    _ r: Int,
-    _ p: Int,
-    _ salt: [UInt8],
-    _ count: Int
+    _ password: String, _ logN: Int, _ r: Int, _ p: Int, _ salt: [UInt8], _ count: Int
   ) -> [UInt8]? {
     var made = [UInt8](repeating: 0, count: count)
     let phrase = Array(password.utf8)
     let code = crypto_pwhash_scryptsalsa208sha256_ll(
-      phrase,
-      phrase.count,
-      salt,
-      salt.count,
-      1 << UInt64(logN),
-      UInt32(r),
-      UInt32(p),
-      &made,
-      count
+      phrase, phrase.count, salt, salt.count, 1 << UInt64(logN), UInt32(r), UInt32(p), &made, count
     )
     return code == 0 ? made : nil
   }
 
   private func pbkdf2(
-    _ password: String,
-    _ digest: Digest,
-    _ rounds: Int,
-    _ salt: [UInt8],
-    _ count: Int
+    _ password: String, _ digest: Digest, _ rounds: Int, _ salt: [UInt8], _ count: Int
   ) -> [UInt8]? {
     let function: KDF.Insecure.PBKDF2.HashFunction =
       switch digest {
@@ -98,10 +79,7 @@ extension PasswordHash {
       }
     // Unchecked, since a foreign hash is verified once and then replaced by a new one.
     let key = try? KDF.Insecure.PBKDF2.deriveKey(
-      from: Array(password.utf8),
-      salt: salt,
-      using: function,
-      outputByteCount: count,
+      from: Array(password.utf8), salt: salt, using: function, outputByteCount: count,
       unsafeUncheckedRounds: rounds
     )
     return key?.withUnsafeBytes { Array($0) }

@@ -156,8 +156,7 @@ package struct PasswordHash: Sendable, Equatable {
   ///
   /// `length` is the length of the key in characters.
   private static func shaCrypt(
-    _ fields: [Substring],
-    length: Int
+    _ fields: [Substring], length: Int
   ) throws(PasswordHashError) -> Algorithm {
     var fields = fields[...]
     // The default of crypt(3).
@@ -224,8 +223,7 @@ package struct PasswordHash: Sendable, Equatable {
   ///
   /// The rounds are `i=600000`, or a plain number as passlib writes them.
   private static func pbkdf2(
-    _ digest: Digest,
-    _ fields: [Substring]
+    _ digest: Digest, _ fields: [Substring]
   ) throws(PasswordHashError) -> Algorithm {
     let parameters = fields.first.flatMap { Parameters($0, names: ["i", "l"]) }
     guard fields.count == 3,

@@ -15,10 +15,7 @@ package struct SaltedDigest: Sendable, Equatable {
   package let value: [UInt8]
 
   package init(
-    _ digest: PasswordHash.Digest,
-    key: [UInt8]? = nil,
-    prefix: [UInt8] = [],
-    suffix: [UInt8] = [],
+    _ digest: PasswordHash.Digest, key: [UInt8]? = nil, prefix: [UInt8] = [], suffix: [UInt8] = [],
     value: [UInt8]
   ) {
     self.digest = digest
@@ -73,9 +70,7 @@ package struct SaltedDigest: Sendable, Equatable {
 
   private func made<Function: HashFunction>(of text: [UInt8], by: Function.Type) -> [UInt8] {
     guard let key else { return Array(Function.hash(data: text)) }
-    return Array(
-      HMAC<Function>.authenticationCode(for: text, using: SymmetricKey(data: key))
-    )
+    return Array(HMAC<Function>.authenticationCode(for: text, using: SymmetricKey(data: key)))
   }
 }
 

@@ -33,11 +33,7 @@ import CPCRE2
   /// each round of `(?:a|b)*` needs two.
   private static let heapLimit: UInt32 = 16_384
 
-  init(
-    _ source: String,
-    _ options: Set<Option>,
-    _ dialect: Pattern.Dialect
-  ) throws(PatternError) {
+  init(_ source: String, _ options: Set<Option>, _ dialect: Pattern.Dialect) throws(PatternError) {
     // The meter depends on a callout before each item.
     var bits = PCRE2_UTF | PCRE2_AUTO_CALLOUT | PCRE2_NEVER_BACKSLASH_C
     for option in options { bits |= option.bits }
@@ -91,8 +87,7 @@ import CPCRE2
   }
 
   private func match(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    _ meter: UnsafeMutablePointer<PatternMeter>
+    _ bytes: UnsafeBufferPointer<UInt8>, _ meter: UnsafeMutablePointer<PatternMeter>
   ) -> Int32 {
     guard unsafe meter.pointee.steps >= 0 else { return PCRE2_ERROR_CALLOUT }
     let general = unsafe PatternMeter.allocator(meter)

@@ -40,9 +40,7 @@ package struct Pattern: Sendable {
   ///   - dialect: the dialect of the pattern.
   /// - Throws: `.options` if an option is unknown, `.syntax` if the pattern is rejected.
   package init(
-    _ source: String,
-    options: String = "",
-    dialect: Dialect = .pcre
+    _ source: String, options: String = "", dialect: Dialect = .pcre
   ) throws(PatternError) {
     var flags: Set<CompiledPattern.Option> = []
     guard options.utf8.count <= Self.optionsLimit else { throw .options }

@@ -59,9 +59,7 @@ struct PatternPrice {
   }
 
   private static func info<Value: BitwiseCopyable>(
-    _ code: OpaquePointer,
-    _ what: Int32,
-    _ value: Value
+    _ code: OpaquePointer, _ what: Int32, _ value: Value
   ) -> Value {
     var value = value
     _ = unsafe pcre2_pattern_info_8(code, UInt32(what), &value)

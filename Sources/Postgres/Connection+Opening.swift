@@ -12,8 +12,7 @@ extension Connection {
   }
 
   static func open(
-    _ settings: ConnectionSettings,
-    watch: ConnectionWatch?
+    _ settings: ConnectionSettings, watch: ConnectionWatch?
   ) async throws(DatabaseError) -> Connection {
     let hosts = ConnectionHosts(settings.conninfo).overrides
     // Each host has its own share, so a late timer of one takes no time from the next.
@@ -34,9 +33,7 @@ extension Connection {
   }
 
   private static func open(
-    _ settings: ConnectionSettings,
-    host: [(String, String)],
-    within timeout: Duration,
+    _ settings: ConnectionSettings, host: [(String, String)], within timeout: Duration,
     watch: ConnectionWatch?
   ) async throws(DatabaseError) -> Connection {
     guard let pointer = unsafe begin(settings, host) else {
@@ -61,8 +58,7 @@ extension Connection {
   }
 
   private static func begin(
-    _ settings: ConnectionSettings,
-    _ host: [(String, String)]
+    _ settings: ConnectionSettings, _ host: [(String, String)]
   ) -> OpaquePointer? {
     // The connection string overrides the keywords before it. Those after it override it.
     var words = [
@@ -80,8 +76,7 @@ extension Connection {
     // The `dbname` may be a whole connection string.
     return unsafe PQconnectStartParams(
       keys.map { unsafe UnsafePointer($0) } + [nil],
-      values.map { unsafe UnsafePointer($0) } + [nil],
-      1
+      values.map { unsafe UnsafePointer($0) } + [nil], 1
     )
   }
 
@@ -95,9 +90,7 @@ extension Connection {
       // The socket may change with each step.
       guard deadline > now,
         await isReady(
-          unsafe PQsocket(pointer),
-          for: interest,
-          within: .nanoseconds(Int64(deadline - now))
+          unsafe PQsocket(pointer), for: interest, within: .nanoseconds(Int64(deadline - now))
         )
       else {
         throw DatabaseError(.connectionFailure, "no connection within \(timeout)")
@@ -134,9 +127,7 @@ extension Connection {
   }
 
   private func isReady(
-    _ descriptor: Int32,
-    for interest: Readiness,
-    within delay: Duration
+    _ descriptor: Int32, for interest: Readiness, within delay: Duration
   ) async -> Bool {
     var watch: Watch?
     var timer: Timer?
@@ -175,8 +166,7 @@ extension Connection {
   /// Use it only on a connection without other users; no prepared statement may be in progress.
   @discardableResult
   package func query(
-    _ sql: String,
-    _ parameters: [String?] = []
+    _ sql: String, _ parameters: [String?] = []
   ) async throws(DatabaseError) -> TextResult {
     let results = try await plain {
       unsafe Parameters(parameters).withPointers { values, count in

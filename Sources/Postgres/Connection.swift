@@ -157,9 +157,7 @@ package import EventLoop
   }
 
   private func settle(
-    _ expectation: Expectation,
-    with result: ResultSet?,
-    _ again: inout [PendingQuery]
+    _ expectation: Expectation, with result: ResultSet?, _ again: inout [PendingQuery]
   ) {
     switch expectation {
     case .prepared(let call):

@@ -17,9 +17,7 @@ package struct ConnectionSettings: Sendable {
   ///   - timeout: the time for all hosts together; an unresponsive host uses only its share.
   ///   - parameters: server settings of the session, such as `statement_timeout`.
   package init(
-    _ conninfo: String,
-    applicationName: String,
-    timeout: Duration = .seconds(5),
+    _ conninfo: String, applicationName: String, timeout: Duration = .seconds(5),
     parameters: [(String, String)] = []
   ) {
     self.conninfo = conninfo

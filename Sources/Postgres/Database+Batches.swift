@@ -14,9 +14,7 @@ extension Database {
   /// other.
   /// - Returns: the result of each, in the order of the calls.
   package func answers(
-    to calls: [PendingQuery],
-    on lane: DatabaseLane,
-    for owner: (any JobOwner)? = nil
+    to calls: [PendingQuery], on lane: DatabaseLane, for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> [ResultSet] {
     if let refusal = guardian.nodes?.refusal(of: calls) { throw refusal }
     var results: [ResultSet] = []
@@ -34,16 +32,13 @@ extension Database {
 
   /// Runs the calls, as the function above does; returns the rows of all.
   package func write<Row: RowDecodable>(
-    _ calls: [PendingQuery],
-    returning type: Row.Type,
-    for owner: (any JobOwner)? = nil
+    _ calls: [PendingQuery], returning type: Row.Type, for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> [Row] {
     try await answers(to: calls, on: .exclusive, for: owner).decode(type)
   }
 
   private static func results(
-    of calls: ArraySlice<PendingQuery>,
-    on connection: Connection
+    of calls: ArraySlice<PendingQuery>, on connection: Connection
   ) async throws(DatabaseError) -> [ResultSet] {
     let group = CallGroup()
     for call in calls {

@@ -13,10 +13,7 @@ extension Database {
     try await retryingConflicts { () async throws(DatabaseError) in
       try await exclusive.withConnection(for: owner) { (connection) async throws(DatabaseError) in
         try await DatabaseTransaction.run(
-          on: connection,
-          guardian.nodes,
-          beforeCommit: beforeCommit,
-          body
+          on: connection, guardian.nodes, beforeCommit: beforeCommit, body
         )
       }
     }

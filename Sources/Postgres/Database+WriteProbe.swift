@@ -4,17 +4,14 @@ extension Database {
   /// An old connection may keep using open files that PostgreSQL cannot open for a new one.
   /// - Returns: the reason why writes fail, or nil.
   package func attempt<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async -> DatabaseError? {
     do throws(DatabaseError) {
       let connection = try await Connection.open(
         settings.connection(settings.writeTimeout, lockTimeout: settings.lockTimeout),
         watch: ConnectionWatch(
-          suspicion: guardian.suspicion,
-          limit: guardian.limit(for: settings.writeTimeout),
-          onSuspicion: {},
-          onSilence: { _ in }
+          suspicion: guardian.suspicion, limit: guardian.limit(for: settings.writeTimeout),
+          onSuspicion: {}, onSilence: { _ in }
         )
       )
       defer { connection.close() }

@@ -29,10 +29,8 @@ package import EventLoop
     let guardian = SilenceGuard(suspicion: settings.suspicion, grace: settings.grace)
     self.guardian = guardian
     express = PersistentConnection(
-      settings.connection(settings.readTimeout, mayScan: false),
-      timeout: settings.readTimeout,
-      guardian,
-      decides: true
+      settings.connection(settings.readTimeout, mayScan: false), timeout: settings.readTimeout,
+      guardian, decides: true
     )
     exclusive = Lane(
       settings.connection(settings.writeTimeout, lockTimeout: settings.lockTimeout),
@@ -44,22 +42,14 @@ package import EventLoop
       guardian: guardian
     )
     search = Lane(
-      settings.connection(settings.searchTimeout),
-      timeout: settings.searchTimeout,
-      size: settings.searchConnections,
-      reserve: 0,
-      waitingRoom: settings.searchWaiting,
-      patience: settings.searchPatience,
-      guardian: guardian
+      settings.connection(settings.searchTimeout), timeout: settings.searchTimeout,
+      size: settings.searchConnections, reserve: 0, waitingRoom: settings.searchWaiting,
+      patience: settings.searchPatience, guardian: guardian
     )
     large = Lane(
-      settings.connection(settings.largeTimeout),
-      timeout: settings.largeTimeout,
-      size: settings.largeConnections,
-      reserve: 0,
-      waitingRoom: settings.largeWaiting,
-      patience: settings.largePatience,
-      guardian: guardian
+      settings.connection(settings.largeTimeout), timeout: settings.largeTimeout,
+      size: settings.largeConnections, reserve: 0, waitingRoom: settings.largeWaiting,
+      patience: settings.largePatience, guardian: guardian
     )
     express.onOpen = { _ in guardian.serverIsThere() }
     guardian.nodes = settings.nodes.map { NodeGuard($0, settings, guardian) }
@@ -120,13 +110,9 @@ package import EventLoop
   /// The statements, loans and waiters of the lanes now.
   package var load: DatabaseLoad {
     DatabaseLoad(
-      express: express.connection?.load ?? 0,
-      exclusive: exclusive.lent,
-      exclusiveWaiting: exclusive.waiters,
-      search: search.lent,
-      searchWaiting: search.waiters,
-      large: large.lent,
-      largeWaiting: large.waiters
+      express: express.connection?.load ?? 0, exclusive: exclusive.lent,
+      exclusiveWaiting: exclusive.waiters, search: search.lent, searchWaiting: search.waiters,
+      large: large.lent, largeWaiting: large.waiters
     )
   }
 
@@ -142,8 +128,7 @@ package import EventLoop
   /// - Throws: `.connectionFailure` if the server is unavailable, after at most
   ///   `expressPatience`; `.laneFull` if too many reads are in progress.
   package func read<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
     try await answer(to: PendingQuery(statement, repeat each values)).decode(Row.self)
   }
@@ -192,8 +177,7 @@ package import EventLoop
 
   /// Repeats a read after a conflict, or after its connection waited for a node of other users.
   private func answerAgain(
-    to call: PendingQuery,
-    after error: DatabaseError
+    to call: PendingQuery, after error: DatabaseError
   ) async throws(DatabaseError) -> ResultSet {
     let waited = error.isConnectionLost && guardian.nodes?.isExamining == true
     guard error.isConflict || waited else { throw error }
@@ -220,8 +204,7 @@ package import EventLoop
   ///
   /// It is retried a few times after a lock or version conflict with another transaction.
   package func write<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
     let call = PendingQuery(statement, repeat each values)
     return try await answer(to: call, on: .exclusive).decode(Row.self)
@@ -229,9 +212,7 @@ package import EventLoop
 
   /// Runs one statement on a lane that lends connections, as `write` does.
   package func answer(
-    to call: PendingQuery,
-    on lane: DatabaseLane,
-    for owner: (any JobOwner)? = nil
+    to call: PendingQuery, on lane: DatabaseLane, for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> ResultSet {
     try await retryingConflicts { () async throws(DatabaseError) in
       try await connections(of: lane).answer(to: call, for: owner)
@@ -240,8 +221,7 @@ package import EventLoop
 
   /// Runs a read that may take long.
   package func search<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
     let call = PendingQuery(statement, repeat each values)
     return try await answer(to: call, on: .search).decode(Row.self)

@@ -69,9 +69,7 @@ package struct DatabaseSettings: Sendable {
   ///     table grows. A plan made for an empty table would scan it.
   /// - Returns: the settings for `Connection.open`.
   func connection(
-    _ statementTimeout: Duration,
-    lockTimeout: Duration = .zero,
-    mayScan: Bool = true
+    _ statementTimeout: Duration, lockTimeout: Duration = .zero, mayScan: Bool = true
   ) -> ConnectionSettings {
     func milliseconds(_ time: Duration) -> String { "\(time.nanoseconds / 1_000_000)" }
     var settings = ConnectionSettings(

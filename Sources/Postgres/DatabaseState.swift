@@ -14,8 +14,7 @@ extension DatabaseError {
   /// Returns the error for callers while there is no connection.
   static func away(_ reason: DatabaseError?) -> DatabaseError {
     DatabaseError(
-      .connectionFailure,
-      reason.map { "PostgreSQL is away: \($0.message)" } ?? "PostgreSQL is away"
+      .connectionFailure, reason.map { "PostgreSQL is away: \($0.message)" } ?? "PostgreSQL is away"
     )
   }
 }

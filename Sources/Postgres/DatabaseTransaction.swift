@@ -12,20 +12,14 @@ package import EventLoop
   private static let commit = Statement<NoRow>("transaction.commit", "commit")
   private static let rollback = Statement<NoRow>("transaction.rollback", "rollback")
 
-  private init(
-    on connection: Connection,
-    _ nodes: NodeGuard?,
-    beforeCommit: Statement<NoRow>?
-  ) {
+  private init(on connection: Connection, _ nodes: NodeGuard?, beforeCommit: Statement<NoRow>?) {
     self.connection = connection
     self.nodes = nodes
     self.beforeCommit = beforeCommit
   }
 
   static func run<Value>(
-    on connection: Connection,
-    _ nodes: NodeGuard?,
-    beforeCommit: Statement<NoRow>? = nil,
+    on connection: Connection, _ nodes: NodeGuard?, beforeCommit: Statement<NoRow>? = nil,
     _ body: @EventLoop (DatabaseTransaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     // It is sent together with the first statement; its reply need not be awaited.
@@ -72,16 +66,14 @@ package import EventLoop
   ///
   /// Statements sent in one turn of the loop travel together.
   package func send<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) -> SentStatement<Row> {
     send(PendingQuery(statement, repeat each values), returning: Row.self)
   }
 
   /// Sends a call that the caller has built, like the function above.
   package func send<Row: RowDecodable>(
-    _ call: PendingQuery,
-    returning type: Row.Type
+    _ call: PendingQuery, returning type: Row.Type
   ) -> SentStatement<Row> {
     send(call)
     return SentStatement(call: call)
@@ -89,8 +81,7 @@ package import EventLoop
 
   /// Runs one statement of the transaction.
   package func run<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
     try await send(statement, repeat each values).rows()
   }
@@ -109,8 +100,7 @@ package import EventLoop
 extension Connection {
   /// Runs a statement and waits for its result.
   func run<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(DatabaseError) -> ResultSet {
     try await PendingQuery(statement, repeat each values).run(on: self)
   }

@@ -18,22 +18,14 @@ import EventLoop
   ///   - patience: the time that a caller waits for a connection.
   ///   - guardian: the guard that detects a silent server.
   init(
-    _ settings: ConnectionSettings,
-    timeout: Duration,
-    size: Int,
-    reserve: Int,
-    waitingRoom: Int,
-    patience: Duration,
-    guardian: SilenceGuard
+    _ settings: ConnectionSettings, timeout: Duration, size: Int, reserve: Int, waitingRoom: Int,
+    patience: Duration, guardian: SilenceGuard
   ) {
     self.patience = patience
     self.guardian = guardian
     queue = FairQueue(
       FairLimits(
-        things: size,
-        room: waitingRoom,
-        group: size - reserve,
-        groupWithoutMembers: size - 1,
+        things: size, room: waitingRoom, group: size - reserve, groupWithoutMembers: size - 1,
         member: 1
       )
     )
@@ -84,8 +76,7 @@ import EventLoop
 
   /// Runs one statement with a connection that no other caller uses meanwhile.
   func answer(
-    to call: PendingQuery,
-    for owner: (any JobOwner)?
+    to call: PendingQuery, for owner: (any JobOwner)?
   ) async throws(DatabaseError) -> ResultSet {
     if let refusal = guardian.nodes?.refusal(of: call) { throw refusal }
     let loan =

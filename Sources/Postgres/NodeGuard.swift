@@ -32,10 +32,8 @@ import EventLoop
     self.guardian = guardian
     connection = settings.connection(settings.readTimeout, mayScan: false)
     watch = ConnectionWatch(
-      suspicion: guardian.suspicion,
-      limit: guardian.limit(for: settings.readTimeout),
-      onSuspicion: {},
-      onSilence: { _ in }
+      suspicion: guardian.suspicion, limit: guardian.limit(for: settings.readTimeout),
+      onSuspicion: {}, onSilence: { _ in }
     )
   }
 

@@ -40,11 +40,8 @@ package struct NodeSettings: Sendable {
   let reach: @Sendable (SQL) -> StatementReach
 
   package init(
-    ranges: Statement<ShardRange>,
-    probe: Statement<Int, String>,
-    group: String,
-    binaryGroups: Set<String>,
-    twoPhases: Statement<NoRow>? = nil,
+    ranges: Statement<ShardRange>, probe: Statement<Int, String>, group: String,
+    binaryGroups: Set<String>, twoPhases: Statement<NoRow>? = nil,
     reach: @escaping @Sendable (SQL) -> StatementReach
   ) {
     self.ranges = ranges

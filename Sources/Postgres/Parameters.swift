@@ -151,8 +151,7 @@ package struct Parameters: Sendable {
   ) -> Result {
     unsafe bytes.withUnsafeBytes { bytes in
       unsafe withUnsafeTemporaryAllocation(
-        of: UnsafePointer<CChar>?.self,
-        capacity: max(1, count)
+        of: UnsafePointer<CChar>?.self, capacity: max(1, count)
       ) { pointers in
         var offset = 0
         for index in 0..<count {
@@ -166,8 +165,7 @@ package struct Parameters: Sendable {
           }
           let start = unsafe bytes.baseAddress.unsafelyUnwrapped + offset
           unsafe pointers.initializeElement(
-            at: index,
-            to: start.assumingMemoryBound(to: CChar.self)
+            at: index, to: start.assumingMemoryBound(to: CChar.self)
           )
           offset += Int(length) + 1
         }

@@ -17,8 +17,7 @@ package import EventLoop
   private var continuation: UnsafeContinuation<Void, Never>?
 
   package convenience init<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) {
     var parameters = Parameters()
     for value in repeat each values { parameters.append(value) }
@@ -26,9 +25,7 @@ package import EventLoop
   }
 
   package convenience init<Row, First: Bindable, Second: Bindable>(
-    _ statement: Statement<Row, First, Second>,
-    _ first: First,
-    _ second: Second
+    _ statement: Statement<Row, First, Second>, _ first: First, _ second: Second
   ) {
     var parameters = Parameters()
     parameters.append(first)
@@ -134,9 +131,7 @@ package import EventLoop
     var observation: StatementObservation?
 
     func endObservation(
-      of call: PendingQuery,
-      rows: @autoclosure () -> Int,
-      _ failure: SQLState? = nil
+      of call: PendingQuery, rows: @autoclosure () -> Int, _ failure: SQLState? = nil
     ) {
       observation?.end(call, rows: rows(), failure)
       observation = nil

@@ -25,17 +25,13 @@ import EventLoop
   ///   - guardian: the guard that detects a silent server.
   ///   - decides: whether silence on this connection means that the server is silent.
   init(
-    _ settings: ConnectionSettings,
-    timeout: Duration,
-    _ guardian: SilenceGuard,
+    _ settings: ConnectionSettings, timeout: Duration, _ guardian: SilenceGuard,
     decides: Bool = false
   ) {
     self.settings = settings
     watch = ConnectionWatch(
-      suspicion: guardian.suspicion,
-      limit: guardian.limit(for: timeout),
-      onSuspicion: { guardian.probe?() },
-      onSilence: { if decides { guardian.serverIsSilent($0) } }
+      suspicion: guardian.suspicion, limit: guardian.limit(for: timeout),
+      onSuspicion: { guardian.probe?() }, onSilence: { if decides { guardian.serverIsSilent($0) } }
     )
     guardian.watch(self)
   }

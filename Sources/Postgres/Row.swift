@@ -136,8 +136,7 @@ package struct TextResult: Sendable {
   }
 
   private func withBytes<Result>(
-    _ column: Int,
-    _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    _ column: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
   ) -> Result {
     let length = unsafe Int(PQgetlength(result.pointer, index, Int32(column)))
     let start = unsafe UnsafeRawPointer(PQgetvalue(result.pointer, index, Int32(column)))

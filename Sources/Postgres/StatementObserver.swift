@@ -26,10 +26,8 @@ struct StatementObservation {
   @EventLoop func end(_ call: PendingQuery, rows: Int, _ failure: SQLState?) {
     receive(
       StatementReport(
-        name: call.composed == nil ? call.name : "composed",
-        nanoseconds: EventLoop.now() - start,
-        rows: rows,
-        failure: failure
+        name: call.composed == nil ? call.name : "composed", nanoseconds: EventLoop.now() - start,
+        rows: rows, failure: failure
       )
     )
   }

@@ -20,8 +20,7 @@ import WireKit
       "/v1/apps",
       access: .operator,
       takes: .body(
-        .json(limit: 1_024),
-        Fields("NewApp", "An app to create.", .text("name", .slug))
+        .json(limit: 1_024), Fields("NewApp", "An app to create.", .text("name", .slug))
       ),
       gives: [.created(.app, "The app.", fields: [.location])],
       refuses: [.appExists],
@@ -33,11 +32,7 @@ import WireKit
       return response
     },
     Operation(
-      .get,
-      "/v1/apps/{app}",
-      access: .operator,
-      versions: .read,
-      gives: [.ok(.app)],
+      .get, "/v1/apps/{app}", access: .operator, versions: .read, gives: [.ok(.app)],
       summary: "Read an app with its hosts and the settings in force"
     ) { (call) async throws(Failure) in
       let app = try await Apps.record(of: call.text("app"), call.context)
@@ -50,9 +45,7 @@ import WireKit
       takes: .body(
         .mergePatch(limit: 131_072),
         Fields(
-          "AppPatch",
-          "Changes of an app.",
-          .optional(.object("settings", .settingsPatch)),
+          "AppPatch", "Changes of an app.", .optional(.object("settings", .settingsPatch)),
           .optional(.textsOrNull("hosts"))
         ).like(["settings": ["session_days": 30], "hosts": ["users.example.com"]])
       ),
@@ -65,9 +58,7 @@ import WireKit
   ]
 
   private static func patch(
-    _ call: Call,
-    _ settings: JSONObject?,
-    _ hosts: [String]?
+    _ call: Call, _ settings: JSONObject?, _ hosts: [String]?
   ) async throws(Failure) -> Response {
     var change = AppChange()
     if let settings { change.settings = settings }
@@ -77,9 +68,7 @@ import WireKit
   }
 
   private static func response(
-    _ status: Status,
-    _ app: AppRecord,
-    _ context: RequestContext
+    _ status: Status, _ app: AppRecord, _ context: RequestContext
   ) -> Response {
     let json = app.json(context.apps.catalog.settings)
     return Response(status, json: json.serialized(), tag: EntityTag(app.app.version))

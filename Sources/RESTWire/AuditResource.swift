@@ -11,20 +11,14 @@ import WireKit
 @EventLoop enum AuditResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/audit",
-      access: .operator,
-      takes: .query(.app, .limit, .cursor),
+      .get, "/v1/audit", access: .operator, takes: .query(.app, .limit, .cursor),
       gives: [.ok(.eventsOfApps)],
       summary: "Read what was done in all apps and in the deployment, or in one app, newest first"
     ) { (call) async throws(Failure) in
       let query = try ListQuery(call.request.query, known: ["app"])
       let app = try await record(query["app"], call)
       let page = try await Audit.page(
-        of: app?.id,
-        before: query.cursor(),
-        count: query.limit,
-        call.context
+        of: app?.id, before: query.cursor(), count: query.limit, call.context
       )
       return query.response(page, call, \.jsonWithUser)
     }
@@ -41,10 +35,7 @@ import WireKit
     return try await record(query["app"], call)
   }
 
-  private static func record(
-    _ name: String?,
-    _ call: Call
-  ) async throws(Failure) -> AppRecord? {
+  private static func record(_ name: String?, _ call: Call) async throws(Failure) -> AppRecord? {
     guard let name else { return nil }
     return try await Apps.record(of: name, call.context)
   }

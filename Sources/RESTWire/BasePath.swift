@@ -8,24 +8,20 @@ struct BasePath {
   let write: Access
 
   static let me = BasePath(
-    prefix: "/v1/me",
-    read: .user(scope: Scopes.readUser),
+    prefix: "/v1/me", read: .user(scope: Scopes.readUser),
     write: .user(scope: Scopes.updateMetadata)
   )
   /// The access to credentials and sessions.
   static let meIdentities = BasePath(
-    prefix: "/v1/me",
-    read: .user(scope: Scopes.readUser),
+    prefix: "/v1/me", read: .user(scope: Scopes.readUser),
     write: .user(scope: Scopes.updateIdentities)
   )
   static let users = BasePath(
-    prefix: "/v1/users/{user}",
-    read: .client(scope: Scopes.readUsers),
+    prefix: "/v1/users/{user}", read: .client(scope: Scopes.readUsers),
     write: .client(scope: Scopes.updateUsers)
   )
   static let usersAppMetadata = BasePath(
-    prefix: "/v1/users/{user}",
-    read: .client(scope: Scopes.readAppMetadata),
+    prefix: "/v1/users/{user}", read: .client(scope: Scopes.readAppMetadata),
     write: .client(scope: Scopes.updateAppMetadata)
   )
 }

@@ -15,10 +15,7 @@ import WireKit
 
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/clients/{client}/grants",
-      access: .operator,
-      gives: [.ok(.list(of: .clientGrant))],
+      .get, "/v1/clients/{client}/grants", access: .operator, gives: [.ok(.list(of: .clientGrant))],
       summary: "List the APIs for which a client gets tokens by its secret, without a user"
     ) { (call) async throws(Failure) in
       let client: ClientID = try call.captured("client")
@@ -34,24 +31,16 @@ import WireKit
       summary: "Set the scopes that a client gets at an API by its secret"
     ) { (call, scopes) async throws(Failure) in
       let (grant, isNew) = try await ClientGrants.set(
-        scopes,
-        of: call.captured("client"),
-        at: call.captured("resource_server"),
-        call.context
+        scopes, of: call.captured("client"), at: call.captured("resource_server"), call.context
       )
       return Response(isNew ? .created : .ok, json: grant.json.serialized())
     },
     Operation(
-      .delete,
-      "/v1/clients/{client}/grants/{resource_server}",
-      access: .operator,
-      gives: [.noContent],
-      summary: "Remove the scopes of a client at an API"
+      .delete, "/v1/clients/{client}/grants/{resource_server}", access: .operator,
+      gives: [.noContent], summary: "Remove the scopes of a client at an API"
     ) { (call) async throws(Failure) in
       try await ClientGrants.remove(
-        of: call.captured("client"),
-        at: call.captured("resource_server"),
-        call.context
+        of: call.captured("client"), at: call.captured("resource_server"), call.context
       )
       return Response(.noContent)
     },

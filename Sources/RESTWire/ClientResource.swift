@@ -12,11 +12,7 @@ import WireKit
 @EventLoop enum ClientResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/clients",
-      access: .operator,
-      takes: .query(.app),
-      gives: [.ok(.clients)],
+      .get, "/v1/clients", access: .operator, takes: .query(.app), gives: [.ok(.clients)],
       summary: "List the clients of all apps, or of one"
     ) { (call) async throws(Failure) in
       let app = try await AuditResource.app(in: call)?.name
@@ -33,46 +29,30 @@ import WireKit
       create
     ),
     Operation(
-      .get,
-      "/v1/clients/{client}",
-      access: .operator,
-      versions: .read,
-      gives: [.ok(.client)],
+      .get, "/v1/clients/{client}", access: .operator, versions: .read, gives: [.ok(.client)],
       summary: "Read a client with the settings in force"
     ) { (call) async throws(Failure) in
       response(.ok, try await Clients.record(of: call.captured("client"), call.context))
     },
     Operation(
-      .patch,
-      "/v1/clients/{client}",
-      access: .operator,
-      takes: .body(.mergePatch(limit: bodyLimit), changed),
-      versions: .write,
-      gives: [.ok(.client)],
-      summary: "Change a client, disable it, or enable it again",
-      patch
+      .patch, "/v1/clients/{client}", access: .operator,
+      takes: .body(.mergePatch(limit: bodyLimit), changed), versions: .write, gives: [.ok(.client)],
+      summary: "Change a client, disable it, or enable it again", patch
     ),
     Operation(
-      .delete,
-      "/v1/clients/{client}",
-      access: .operator,
-      gives: [.noContent],
+      .delete, "/v1/clients/{client}", access: .operator, gives: [.noContent],
       summary: "Delete a client with its grants"
     ) { (call) async throws(Failure) in
       try await Clients.remove(call.captured("client"), call.context)
       return Response(.noContent)
     },
     Operation(
-      .post,
-      "/v1/clients/{client}/secret",
-      access: .operator,
-      gives: [.ok(.clientWithSecret)],
+      .post, "/v1/clients/{client}/secret", access: .operator, gives: [.ok(.clientWithSecret)],
       refuses: [.publicClient],
       summary: "Replace the secret of a client; the old one is refused at once"
     ) { (call) async throws(Failure) in
       let (client, secret) = try await Clients.rotateSecret(
-        of: call.captured("client"),
-        call.context
+        of: call.captured("client"), call.context
       )
       return response(.ok, client, secret: secret)
     },
@@ -98,36 +78,22 @@ import WireKit
   ])
 
   private nonisolated static let changed = Fields(
-    "ClientPatch",
-    "Changes of a client.",
-    .optional(.text("name", .nameOfClient)),
-    .optional(.texts("scopes", of: .choice(Scopes.management))),
-    .optional(.flag("disabled")),
+    "ClientPatch", "Changes of a client.", .optional(.text("name", .nameOfClient)),
+    .optional(.texts("scopes", of: .choice(Scopes.management))), .optional(.flag("disabled")),
     .optional(.object("settings", .clientSettingsPatch))
   ).like(["settings": ["callback_urls": ["https://app.example.com/callback"]]])
 
   private static func create(
-    _ call: Call,
-    _ name: String,
-    _ app: String?,
-    _ kind: ClientKind,
-    _ id: String?,
-    _ secret: String?,
-    _ digest: String?,
-    _ scopes: [String]?,
-    _ settings: JSONObject?
+    _ call: Call, _ name: String, _ app: String?, _ kind: ClientKind, _ id: String?,
+    _ secret: String?, _ digest: String?, _ scopes: [String]?, _ settings: JSONObject?
   ) async throws(Failure) -> Response {
     guard secret == nil || digest == nil else {
       let rule = "Send either secret or secret_sha256."
       throw .invalid([FieldError("/secret_sha256", "secret", rule)])
     }
     let description = ClientDescription(
-      name: name,
-      app: app,
-      kind: kind,
-      id: id,
-      secret: secret.map(GivenSecret.text) ?? digest.map(GivenSecret.digest),
-      scopes: scopes ?? [],
+      name: name, app: app, kind: kind, id: id,
+      secret: secret.map(GivenSecret.text) ?? digest.map(GivenSecret.digest), scopes: scopes ?? [],
       settings: settings ?? JSONObject()
     )
     let (client, secret) = try await Clients.create(description, call.context)
@@ -137,11 +103,7 @@ import WireKit
   }
 
   private static func patch(
-    _ call: Call,
-    _ name: String?,
-    _ scopes: [String]?,
-    _ isDisabled: Bool?,
-    _ settings: JSONObject?
+    _ call: Call, _ name: String?, _ scopes: [String]?, _ isDisabled: Bool?, _ settings: JSONObject?
   ) async throws(Failure) -> Response {
     var change = ClientChange()
     (change.name, change.scopes, change.isDisabled) = (name, scopes, isDisabled)
@@ -158,9 +120,7 @@ import WireKit
   }
 
   private static func response(
-    _ status: Status,
-    _ client: ClientRecord,
-    secret: String? = nil
+    _ status: Status, _ client: ClientRecord, secret: String? = nil
   ) -> Response {
     let json = client.json(secret: secret)
     return Response(status, json: json.serialized(), tag: EntityTag(client.version))

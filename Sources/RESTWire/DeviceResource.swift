@@ -11,20 +11,15 @@ import WireKit
 @EventLoop enum DeviceResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/device",
-      access: .device,
-      gives: [.ok(.devicePlaces)],
-      summary: "List the users of the device",
-      list
+      .get, "/v1/device", access: .device, gives: [.ok(.devicePlaces)],
+      summary: "List the users of the device", list
     ),
     Operation(
       .put,
       "/v1/device/active",
       access: .device,
       takes: .body(
-        .json(limit: 1_024),
-        Fields("Choice", "A user of the device.", .user("user_id"))
+        .json(limit: 1_024), Fields("Choice", "A user of the device.", .user("user_id"))
       ),
       gives: [.ok(.grant.shown(as: Example.switched))],
       refuses: [.notFound, .notLoggedIn, .switchingForbidden],
@@ -33,10 +28,7 @@ import WireKit
       try LoginResource.response(.ok, await Devices.activate(user, call.context), call)
     },
     Operation(
-      .post,
-      "/v1/device/users/{user}/logout",
-      access: .device,
-      takes: .query(.next),
+      .post, "/v1/device/users/{user}/logout", access: .device, takes: .query(.next),
       gives: [.ok(.devicePlaces.shown(as: Example.deviceAfterLogout))],
       summary: "Sign a user out of the device"
     ) { (call) async throws(Failure) in
@@ -44,20 +36,14 @@ import WireKit
       return try await list(call)
     },
     Operation(
-      .post,
-      "/v1/device/logout",
-      access: .device,
-      gives: [.ok(.devicePlaces)],
+      .post, "/v1/device/logout", access: .device, gives: [.ok(.devicePlaces)],
       summary: "Sign all users of the device out"
     ) { (call) async throws(Failure) in
       try await Devices.logoutAll(call.context)
       return try await list(call)
     },
     Operation(
-      .delete,
-      "/v1/device/users/{user}",
-      access: .device,
-      takes: .query(.next),
+      .delete, "/v1/device/users/{user}", access: .device, takes: .query(.next),
       gives: [.ok(.devicePlaces.shown(as: Example.deviceAfterRemoval))],
       summary: "Make the device forget a user"
     ) { (call) async throws(Failure) in

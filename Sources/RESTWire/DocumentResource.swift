@@ -71,14 +71,8 @@ struct DocumentResource: Sendable {
     guard document == .customData else { return operations }
     return operations + [
       Operation(
-        .delete,
-        pattern,
-        access: base.write,
-        versions: .write,
-        gives: [.noContent],
-        refuses: [.memberNotWritable],
-        summary: "Delete the \(path), which then reads as {}",
-        delete
+        .delete, pattern, access: base.write, versions: .write, gives: [.noContent],
+        refuses: [.memberNotWritable], summary: "Delete the \(path), which then reads as {}", delete
       )
     ]
   }
@@ -87,31 +81,17 @@ struct DocumentResource: Sendable {
     let pattern = "\(base.prefix)/\(path)"
     return [
       Operation(
-        .get,
-        pattern,
-        access: base.read,
-        versions: .read,
-        gives: [.ok(answered)],
-        summary: "Read the \(path)",
-        read
+        .get, pattern, access: base.read, versions: .read, gives: [.ok(answered)],
+        summary: "Read the \(path)", read
       ),
       Operation(
-        .get,
-        "\(pattern)/versions",
-        access: base.read,
-        takes: .query(.limit, .versionCursor),
+        .get, "\(pattern)/versions", access: base.read, takes: .query(.limit, .versionCursor),
         gives: [.ok(.documentVersions)],
-        summary: "List the stored versions of the \(path), the newest first",
-        listVersions
+        summary: "List the stored versions of the \(path), the newest first", listVersions
       ),
       Operation(
-        .get,
-        "\(pattern)/versions/{version}",
-        access: base.read,
-        versions: .read,
-        gives: [.ok(answered)],
-        summary: "Read an earlier version of the \(path)",
-        readVersion
+        .get, "\(pattern)/versions/{version}", access: base.read, versions: .read,
+        gives: [.ok(answered)], summary: "Read an earlier version of the \(path)", readVersion
       ),
     ]
   }
@@ -126,11 +106,7 @@ struct DocumentResource: Sendable {
   @EventLoop private func listVersions(_ call: Call) async throws(Failure) -> Response {
     let query = try ListQuery(call.request.query)
     let page = try await DocumentHistory.page(
-      of: document,
-      before: query.cursor(),
-      count: query.limit,
-      of: call.user,
-      call.context
+      of: document, before: query.cursor(), count: query.limit, of: call.user, call.context
     )
     return query.response(page, call, \.json)
   }
@@ -138,8 +114,7 @@ struct DocumentResource: Sendable {
   @EventLoop private func readVersion(_ call: Call) async throws(Failure) -> Response {
     guard let version = call.captures["version"].flatMap({ Int($0) }) else { throw .notFound }
     return Response(
-      .ok,
-      try await DocumentHistory.read(version, of: document, of: call.user, call.context)
+      .ok, try await DocumentHistory.read(version, of: document, of: call.user, call.context)
     )
   }
 
@@ -157,11 +132,7 @@ struct DocumentResource: Sendable {
     case .none, .form, .multipart, .bytes: throw .internalError("a write without a body")
     }
     let written = try await Documents.write(
-      document,
-      change,
-      if: condition,
-      of: call.user,
-      call.context
+      document, change, if: condition, of: call.user, call.context
     )
     return Response(.ok, written)
   }

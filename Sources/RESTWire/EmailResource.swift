@@ -45,12 +45,9 @@ import WireKit
       "/v1/email/verify",
       4_096,
       reads: Fields(
-        "Verification",
-        "The token from a verification email.",
+        "Verification", "The token from a verification email.",
         .text("token", .text.like(.string(Example.verification))),
-        .optional(
-          .text("password", .text.saying("the user's, unless an access token is sent"))
-        )
+        .optional(.text("password", .text.saying("the user's, unless an access token is sent")))
       ).like(["token": .string(Example.verification), "password": .string(Example.password)]),
       gives: .ok(.grant, "The address is verified, and the user is signed in."),
       Answer(status: .noContent, says: "The address is verified.", shape: nil),

@@ -20,14 +20,7 @@ import WireKit
         access: .user(scope: Scopes.updateIdentities),
         takes: .body(
           .json(limit: 20_000),
-          Variants(
-            "NewIdentity",
-            "An identity to link.",
-            newPassword,
-            newCode,
-            newToken,
-            newKey
-          )
+          Variants("NewIdentity", "An identity to link.", newPassword, newCode, newToken, newKey)
         ),
         gives: [
           .ok(.linked.shown(as: Example.tokens), "The tokens of a new session."),
@@ -46,10 +39,7 @@ import WireKit
         link
       ),
       Operation(
-        .get,
-        "/v1/me/api-keys",
-        access: .user(scope: Scopes.readUser),
-        gives: [.ok(.apiKeys)],
+        .get, "/v1/me/api-keys", access: .user(scope: Scopes.readUser), gives: [.ok(.apiKeys)],
         summary: "List the API keys"
       ) { (call) async throws(Failure) in
         Response(.ok, list: try await APIKeys.list(of: call.user, call.context), \.json)
@@ -69,29 +59,18 @@ import WireKit
         try await makeKey(name, call)
       },
       Operation(
-        .patch,
-        "/v1/me/api-keys/{identity}",
-        access: .user(scope: Scopes.updateIdentities),
-        takes: .body(.mergePatch(limit: 1_024), disabling),
-        gives: [.noContent],
+        .patch, "/v1/me/api-keys/{identity}", access: .user(scope: Scopes.updateIdentities),
+        takes: .body(.mergePatch(limit: 1_024), disabling), gives: [.noContent],
         summary: "Disable an API key, or enable it again"
       ) { (call, isDisabled) async throws(Failure) in
         try await APIKeys.setDisabled(
-          isDisabled,
-          call.captured("identity"),
-          of: call.user,
-          call.context
+          isDisabled, call.captured("identity"), of: call.user, call.context
         )
         return Response(.noContent)
       },
       Operation(
-        .delete,
-        "/v1/me/api-keys/{identity}",
-        access: .user(scope: Scopes.updateIdentities),
-        gives: [.noContent],
-        refuses: [.lastIdentity],
-        summary: "Delete an API key",
-        unlink
+        .delete, "/v1/me/api-keys/{identity}", access: .user(scope: Scopes.updateIdentities),
+        gives: [.noContent], refuses: [.lastIdentity], summary: "Delete an API key", unlink
       ),
     ]
 
@@ -99,23 +78,14 @@ import WireKit
     let pattern = "\(base.prefix)/identities"
     return [
       Operation(
-        .get,
-        pattern,
-        access: base.read,
-        gives: [.ok(.identities)],
-        summary: "List the identities"
+        .get, pattern, access: base.read, gives: [.ok(.identities)], summary: "List the identities"
       ) {
         (call) async throws(Failure) in
         try await list(call)
       },
       Operation(
-        .delete,
-        "\(pattern)/{identity}",
-        access: base.write,
-        gives: [.noContent],
-        refuses: [.lastIdentity],
-        summary: "Unlink an identity, except the last one",
-        unlink
+        .delete, "\(pattern)/{identity}", access: base.write, gives: [.noContent],
+        refuses: [.lastIdentity], summary: "Unlink an identity, except the last one", unlink
       ),
     ]
   }
@@ -130,11 +100,8 @@ import WireKit
 
   private nonisolated static let newPassword = Variant(
     Fields(
-      "NewPassword",
-      "An email address and a password to sign in with.",
-      provider: "password",
-      .text("email", .address),
-      .text("password", .password)
+      "NewPassword", "An email address and a password to sign in with.", provider: "password",
+      .text("email", .address), .text("password", .password)
     ).telling { Credentials(email: $1, password: $2).faults(in: $0.context.app) }
   ) { NewIdentity.password(Credentials(email: $0, password: $1)) }
 
@@ -149,23 +116,16 @@ import WireKit
   ) { NewIdentity.apiKey(name: $0) }
 
   nonisolated static let tokenOfIssuer = Fields(
-    "TokenEvidence",
-    "A token of one of the app's issuers.",
-    provider: "jwt",
-    .tokenOfIssuer
+    "TokenEvidence", "A token of one of the app's issuers.", provider: "jwt", .tokenOfIssuer
   )
 
   private static func link(
-    _ call: Call,
-    _ identity: NewIdentity
+    _ call: Call, _ identity: NewIdentity
   ) async throws(Failure) -> Response {
     switch identity {
     case .password(let credentials):
       let linked = try await Identities.linkPassword(
-        credentials,
-        to: call.user,
-        as: .native,
-        call.context
+        credentials, to: call.user, as: .native, call.context
       )
       switch linked {
       case .signedIn(let tokens): return try LoginResource.response(.ok, tokens, call)
@@ -173,11 +133,7 @@ import WireKit
       }
     case .code(let code, let flow):
       let grant = try await Identities.linkPassword(
-        by: code,
-        flow,
-        to: call.user,
-        as: .native,
-        call.context
+        by: code, flow, to: call.user, as: .native, call.context
       )
       return try LoginResource.response(.ok, grant, call)
     case .token(let token):
@@ -189,9 +145,7 @@ import WireKit
   }
 
   private nonisolated static let disabling = Fields(
-    "Disabling",
-    "Whether the API key is disabled.",
-    .flag("disabled")
+    "Disabling", "Whether the API key is disabled.", .flag("disabled")
   ).like(["disabled": true])
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
@@ -205,9 +159,7 @@ import WireKit
 
   private static func makeKey(_ name: String, _ call: Call) async throws(Failure) -> Response {
     let made = try await APIKeys.make(name, for: call.user, call.context)
-    let body: JSON = [
-      "id": .string(made.id.text), "name": .string(name), "key": .string(made.key),
-    ]
+    let body: JSON = ["id": .string(made.id.text), "name": .string(name), "key": .string(made.key)]
     return Response(.created, json: body.serialized())
   }
 }

@@ -11,10 +11,7 @@ import WireKit
 @EventLoop enum IndexResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/indexes",
-      access: .operator,
-      gives: [.ok(.list(of: .index))],
+      .get, "/v1/indexes", access: .operator, gives: [.ok(.list(of: .index))],
       summary: "List the search indexes"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
@@ -28,10 +25,7 @@ import WireKit
       takes: .body(
         .json(limit: 4_096),
         Fields(
-          "NewIndex",
-          "A search index to create.",
-          .text("path", .searchPath),
-          .text("kind", .kind)
+          "NewIndex", "A search index to create.", .text("path", .searchPath), .text("kind", .kind)
         )
       ),
       gives: [.accepted(.index.shown(as: Example.newIndex), "The build runs in the background.")],
@@ -40,10 +34,7 @@ import WireKit
       add
     ),
     Operation(
-      .delete,
-      "/v1/indexes/{index}",
-      access: .operator,
-      gives: [.noContent],
+      .delete, "/v1/indexes/{index}", access: .operator, gives: [.noContent],
       summary: "Drop a search index"
     ) { (call) async throws(Failure) in
       try await SearchIndexes.remove(call.captured("index"), from: call.namedApp.name, call.context)
@@ -53,9 +44,7 @@ import WireKit
   ]
 
   private static func add(
-    _ call: Call,
-    _ path: String,
-    _ kind: String
+    _ call: Call, _ path: String, _ kind: String
   ) async throws(Failure) -> Response {
     let index = try await SearchIndexes.add(path, kind: kind, to: call.namedApp.name, call.context)
     finish(call.context)

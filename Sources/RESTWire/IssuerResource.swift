@@ -12,10 +12,7 @@ import WireKit
 @EventLoop enum IssuerResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/issuers",
-      access: .operator,
-      gives: [.ok(.issuers)],
+      .get, "/v1/issuers", access: .operator, gives: [.ok(.issuers)],
       summary: "List the issuers whose tokens the app accepts"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
@@ -31,27 +28,13 @@ import WireKit
       summary: "Add an issuer with the URL of its keys, a key set or a shared secret"
     ) {
       (
-        call,
-        name,
-        issuer,
-        audience,
-        url,
-        set,
-        secret,
-        bytes,
-        claims,
-        missingIssuer,
+        call, name, issuer, audience, url, set, secret, bytes, claims, missingIssuer,
         missingAudience
       ) async throws(Failure) in
       guard let keys = keys(url, set, secret, bytes) else { throw .invalid([notOneOfThem]) }
       let description = IssuerDescription(
-        name: name,
-        issuer: issuer,
-        audience: audience,
-        keys: keys,
-        claims: claims ?? [:],
-        allowsMissingIssuer: missingIssuer == true,
-        allowsMissingAudience: missingAudience == true
+        name: name, issuer: issuer, audience: audience, keys: keys, claims: claims ?? [:],
+        allowsMissingIssuer: missingIssuer == true, allowsMissingAudience: missingAudience == true
       )
       try await Issuers.add(description, to: call.namedApp.name, call.context)
       var response = Response(.created)
@@ -59,10 +42,7 @@ import WireKit
       return response
     },
     Operation(
-      .delete,
-      "/v1/issuers/{issuer}",
-      access: .operator,
-      gives: [.noContent],
+      .delete, "/v1/issuers/{issuer}", access: .operator, gives: [.noContent],
       summary: "Remove an issuer, and keep its users"
     ) { (call) async throws(Failure) in
       try await Issuers.remove(call.text("issuer"), from: call.namedApp.name, call.context)
@@ -92,16 +72,11 @@ import WireKit
   }
 
   private nonisolated static let notOneOfThem = FieldError(
-    "",
-    "choice",
-    "Send exactly one of jwks_url, jwks, secret and secret_base64."
+    "", "choice", "Send exactly one of jwks_url, jwks, secret and secret_base64."
   )
 
   private static func keys(
-    _ url: String?,
-    _ set: JSON?,
-    _ secret: String?,
-    _ bytes: String?
+    _ url: String?, _ set: JSON?, _ secret: String?, _ bytes: String?
   ) -> IssuerDescription.Keys? {
     switch (url, set, secret, bytes) {
     case (let url?, nil, nil, nil): .url(url)

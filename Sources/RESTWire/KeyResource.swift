@@ -16,10 +16,7 @@ import WireKit
   /// fail on keys other than RS256.
   nonisolated static let ofApps: [Operation] = [
     Operation(
-      .get,
-      "/v1/apps/{app}/jwks.json",
-      access: .open,
-      gives: [.ok(.publicKeys)],
+      .get, "/v1/apps/{app}/jwks.json", access: .open, gives: [.ok(.publicKeys)],
       summary: "Read the public keys that verify the access tokens of an app"
     ) { (call) async throws(Failure) in
       let keys = try await PublicKey.all(for: .native, of: call.text("app"), call.context)
@@ -29,17 +26,11 @@ import WireKit
 
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/keys",
-      access: .operator,
-      gives: [.ok(.signingKeys)],
-      summary: "List the signing keys of the app",
-      list
+      .get, "/v1/keys", access: .operator, gives: [.ok(.signingKeys)],
+      summary: "List the signing keys of the app", list
     ),
     Operation(
-      .post,
-      "/v1/keys/rotate",
-      access: .operator,
+      .post, "/v1/keys/rotate", access: .operator,
       gives: [.ok(.signingKeys.shown(as: Example.keys))],
       summary: "Create signing keys; tokens of earlier keys stay valid"
     ) { (call) async throws(Failure) in
@@ -47,10 +38,7 @@ import WireKit
       return try await list(call)
     },
     Operation(
-      .delete,
-      "/v1/keys/{key}",
-      access: .operator,
-      gives: [.noContent],
+      .delete, "/v1/keys/{key}", access: .operator, gives: [.noContent],
       summary: "Remove a signing key that has leaked; the tokens that it signed are refused"
     ) { (call) async throws(Failure) in
       try await SigningKeys.remove(call.text("key"), of: call.namedApp.name, call.context)

@@ -75,24 +75,17 @@ import WireKit
       try response(.ok, await TokenLogin.signIn(token, call.context), call)
     },
     open(
-      "/v1/login/api-key",
-      1_024,
-      reads: Fields("Key", "An API key.", .text("key", .keyOfUser)),
-      gives: .ok(.grant),
-      refuses: [.loginMethodDisabled, .wrongCredentials, .deviceFull],
+      "/v1/login/api-key", 1_024, reads: Fields("Key", "An API key.", .text("key", .keyOfUser)),
+      gives: .ok(.grant), refuses: [.loginMethodDisabled, .wrongCredentials, .deviceFull],
       "Sign in with an API key"
     ) {
       (call, key) async throws(Failure) in
       try response(.ok, await APIKeys.signIn(key, call.context), call)
     },
     open(
-      "/v1/token/refresh",
-      1_024,
-      reads: exchange,
-      gives: .ok(.grant.shown(as: Example.refreshed)),
+      "/v1/token/refresh", 1_024, reads: exchange, gives: .ok(.grant.shown(as: Example.refreshed)),
       refuses: [.invalidRefreshToken, .sessionEnded, .tooManyAttempts],
-      "Exchange a refresh token or a device cookie for new tokens",
-      refresh
+      "Exchange a refresh token or a device cookie for new tokens", refresh
     ),
     Operation(
       .post,
@@ -101,12 +94,7 @@ import WireKit
       takes: .body(
         .json(limit: 20_000),
         Variants(
-          "Reauthentication",
-          "A credential of the user.",
-          byPassword,
-          byCode,
-          byToken,
-          byKey
+          "Reauthentication", "A credential of the user.", byPassword, byCode, byToken, byKey
         )
       ),
       gives: [.ok(.grant)],
@@ -121,12 +109,8 @@ import WireKit
       return try response(.ok, grant, call)
     },
     Operation(
-      .post,
-      "/v1/logout",
-      access: .user(scope: Scopes.readUser),
-      takes: .query(.next),
-      gives: [.noContent],
-      summary: "Sign the user out"
+      .post, "/v1/logout", access: .user(scope: Scopes.readUser), takes: .query(.next),
+      gives: [.noContent], summary: "Sign the user out"
     ) { (call) async throws(Failure) in
       try await Sessions.logout(call.user, next: call.next, call.context)
       return Response(.noContent)
@@ -134,9 +118,7 @@ import WireKit
   ]
 
   private nonisolated static let credentials = Fields(
-    "Credentials",
-    "An email address and its password.",
-    .text("email", .address),
+    "Credentials", "An email address and its password.", .text("email", .address),
     .text("password", .password)
   )
 
@@ -153,9 +135,7 @@ import WireKit
   ///
   /// Without either, the problem is that of an invalid token, since a page must sign in either way.
   private static func refresh(
-    _ call: Call,
-    _ token: String?,
-    _ user: UserID?
+    _ call: Call, _ token: String?, _ user: UserID?
   ) async throws(Failure) -> Response {
     if call.usesCookie {
       guard token == nil else { throw .invalid([ObjectDecoder.unknown("refresh_token")]) }
@@ -170,26 +150,19 @@ import WireKit
 
   private nonisolated static let byPassword = Variant(
     Fields(
-      "PasswordEvidence",
-      "The password of the user.",
-      provider: "password",
+      "PasswordEvidence", "The password of the user.", provider: "password",
       .text("password", .password)
     ),
     ReauthenticationCredential.password
   )
   nonisolated static let codeOfMail = Fields(
-    "CodeEvidence",
-    "A code from an email to the user's address.",
-    provider: "email",
-    .flow,
-    .code
+    "CodeEvidence", "A code from an email to the user's address.", provider: "email", .flow, .code
   )
   private nonisolated static let byCode = Variant(codeOfMail) {
     ReauthenticationCredential.code($1, flow: $0)
   }
   private nonisolated static let byToken = Variant(
-    IdentityResource.tokenOfIssuer,
-    ReauthenticationCredential.token
+    IdentityResource.tokenOfIssuer, ReauthenticationCredential.token
   )
   private nonisolated static let byKey = Variant(
     Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key", .keyOfUser)),
@@ -207,14 +180,8 @@ import WireKit
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response
   ) -> Operation {
     Operation(
-      .post,
-      pattern,
-      access: .open,
-      takes: .body(.json(limit: limit), fields),
-      gives: gives,
-      refuses: refuses,
-      summary: summary,
-      handler
+      .post, pattern, access: .open, takes: .body(.json(limit: limit), fields), gives: gives,
+      refuses: refuses, summary: summary, handler
     )
   }
 
@@ -222,10 +189,7 @@ import WireKit
   ///
   /// If a cookie holds the device, the body has only the access token.
   static func response(
-    _ status: Status,
-    _ grant: Sessions.TokenSet,
-    recoveryCodes: [String] = [],
-    _ call: Call
+    _ status: Status, _ grant: Sessions.TokenSet, recoveryCodes: [String] = [], _ call: Call
   ) throws(Failure) -> Response {
     var body = JSONWriter()
     body.beginObject()

@@ -46,11 +46,8 @@ import WireKit
       takes: .body(
         .json(limit: 4_096),
         Fields(
-          "PasswordChange",
-          "The old and the new password.",
-          .text("current_password", .password),
-          .text("new_password", .newPassword),
-          .optional(.flag("keep_api_keys"))
+          "PasswordChange", "The old and the new password.", .text("current_password", .password),
+          .text("new_password", .newPassword), .optional(.flag("keep_api_keys"))
         )
       ),
       gives: [.ok(.grant)],
@@ -59,19 +56,13 @@ import WireKit
         "Change the password, end all sessions and API keys (unless kept), and open a new session"
     ) { (call, current, new, keepsKeys) async throws(Failure) in
       let grant = try await Users.changePassword(
-        from: current,
-        to: new,
-        keepingKeys: keepsKeys == true,
-        of: call.user,
-        call.context
+        from: current, to: new, keepingKeys: keepsKeys == true, of: call.user, call.context
       )
       return try LoginResource.response(.ok, grant, call)
     },
   ]
   nonisolated static let reset = Fields(
-    "Reset",
-    "The token from an email, and a new password.",
-    .text("token", .text.like(.string(Example.reset))),
-    .text("password", .newPassword)
+    "Reset", "The token from an email, and a new password.",
+    .text("token", .text.like(.string(Example.reset))), .text("password", .newPassword)
   )
 }

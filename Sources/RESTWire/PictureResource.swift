@@ -11,9 +11,7 @@ import WireKit
   nonisolated static let operations =
     [BasePath.me, .users].flatMap(operations) + [
       Operation(
-        .get,
-        "\(PicturePaths.uploaded){picture}",
-        access: .open,
+        .get, "\(PicturePaths.uploaded){picture}", access: .open,
         gives: [Answer(status: .ok, says: "The picture.", shape: nil, types: [.jpeg, .png])],
         summary: "Read a picture"
       ) {
@@ -36,8 +34,7 @@ import WireKit
         access: base.write,
         takes: .body(
           .bytes(
-            limit: Pictures.limit,
-            types: [.jpeg, .png, .webp, .heic, .heif, .avif, .gif, .octets]
+            limit: Pictures.limit, types: [.jpeg, .png, .webp, .heic, .heif, .avif, .gif, .octets]
           )
         ),
         gives: [.ok(.profile, "The profile with the path of the picture.")],
@@ -53,10 +50,7 @@ import WireKit
         return Response(.ok, profile)
       },
       Operation(
-        .delete,
-        "\(base.prefix)/picture",
-        access: base.write,
-        gives: [.noContent],
+        .delete, "\(base.prefix)/picture", access: base.write, gives: [.noContent],
         summary: "Remove the picture, if there is one"
       ) {
         (call) async throws(Failure) in

@@ -16,13 +16,8 @@ import WireKit
   nonisolated static let operations: [Operation] =
     [
       Operation(
-        .get,
-        "/v1/me",
-        access: .user(scope: Scopes.readUser),
-        versions: .read,
-        gives: [.ok(.profile)],
-        summary: "Read the profile",
-        read
+        .get, "/v1/me", access: .user(scope: Scopes.readUser), versions: .read,
+        gives: [.ok(.profile)], summary: "Read the profile", read
       ),
       Operation(
         .patch,
@@ -36,21 +31,13 @@ import WireKit
         patch
       ),
       Operation(
-        .delete,
-        "/v1/me",
-        access: .user(scope: Scopes.updateIdentities),
-        takes: .query(.next),
-        versions: .write,
-        gives: [.noContent],
-        summary: "Delete the user and all its data",
-        delete
+        .delete, "/v1/me", access: .user(scope: Scopes.updateIdentities), takes: .query(.next),
+        versions: .write, gives: [.noContent], summary: "Delete the user and all its data", delete
       ),
     ]
     + [BasePath.me, .users].map { base in
       Operation(
-        .get,
-        "\(base.prefix)/export",
-        access: base.read,
+        .get, "\(base.prefix)/export", access: base.read,
         gives: [.ok(.object.shown(as: Example.export), "All data; the example is an excerpt.")],
         summary: "Export all data of the user as one JSON document"
       ) { (call) async throws(Failure) in
@@ -64,9 +51,7 @@ import WireKit
   @inline(__always)
   static func read(_ call: Call) async throws(Failure) -> Response {
     let profile = try await Profiles.text(
-      of: call.user,
-      picturesAt: PicturePaths.uploaded,
-      call.context
+      of: call.user, picturesAt: PicturePaths.uploaded, call.context
     )
     return Response(.ok, json: profile.json, tag: EntityTag(profile.version))
   }
@@ -86,8 +71,7 @@ import WireKit
         throw .invalid([FieldError("", "type", "The patch must be an object.")])
       }
       return Response(
-        .ok,
-        try await Profiles.change(members, if: condition, of: call.user, call.context)
+        .ok, try await Profiles.change(members, if: condition, of: call.user, call.context)
       )
     case .none, .form, .multipart, .bytes: throw .internalError("a patch without a body")
     }

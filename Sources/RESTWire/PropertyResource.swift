@@ -16,11 +16,7 @@ import WireKit
     let pattern = "\(base.prefix)/properties"
     return [
       Operation(
-        .get,
-        pattern,
-        access: base.read,
-        takes: .query(.versions),
-        versions: .read,
+        .get, pattern, access: base.read, takes: .query(.versions), versions: .read,
         gives: [.ok(.propertiesOrVersions)],
         summary: "Read all properties, with their versions if versions=true"
       ) { (call) async throws(Failure) in
@@ -33,20 +29,13 @@ import WireKit
       bulk(.put, base, "Replace all properties", PropertyChange.replace),
       bulk(.patch, base, "Set some properties; null removes one", PropertyChange.merge),
       Operation(
-        .delete,
-        pattern,
-        access: base.write,
-        gives: [.ok(.properties.shown(as: [:]))],
+        .delete, pattern, access: base.write, gives: [.ok(.properties.shown(as: [:]))],
         summary: "Remove all properties"
       ) { (call) async throws(Failure) in
         response(try await apply(.removeAll, call))
       },
       Operation(
-        .get,
-        "\(pattern)/{key}",
-        access: base.read,
-        versions: .tagged,
-        gives: [.ok(.property)],
+        .get, "\(pattern)/{key}", access: base.read, versions: .tagged, gives: [.ok(.property)],
         summary: "Read a property and its version"
       ) { (call) async throws(Failure) in
         try one(call, await Properties.read(of: call.user, call.context))
@@ -68,13 +57,8 @@ import WireKit
         return try one(call, await apply(change, call))
       },
       Operation(
-        .delete,
-        "\(pattern)/{key}",
-        access: base.write,
-        takes: .query(.keep),
-        versions: .conflict,
-        gives: [.ok(.properties.shown(as: ["sound": true]))],
-        summary: "Remove a property"
+        .delete, "\(pattern)/{key}", access: base.write, takes: .query(.keep), versions: .conflict,
+        gives: [.ok(.properties.shown(as: ["sound": true]))], summary: "Remove a property"
       ) { (call) async throws(Failure) in
         let change = PropertyChange.remove(call.text("key"), try call.propertyCondition)
         return response(try await apply(change, call))
@@ -83,9 +67,7 @@ import WireKit
   }
 
   private nonisolated static func bulk(
-    _ method: Method,
-    _ base: BasePath,
-    _ summary: String,
+    _ method: Method, _ base: BasePath, _ summary: String,
     _ change: @escaping @Sendable (JSONObject) -> PropertyChange
   ) -> Operation {
     Operation(
@@ -105,8 +87,7 @@ import WireKit
   }
 
   private static func apply(
-    _ change: PropertyChange,
-    _ call: Call
+    _ change: PropertyChange, _ call: Call
   ) async throws(Failure) -> [Property] {
     try await Properties.apply(change, of: call.user, call.context)
   }

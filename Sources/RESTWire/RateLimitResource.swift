@@ -13,13 +13,9 @@ import WireKit
 @EventLoop enum RateLimitResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .post,
-      "/v1/rate-limits/reset",
-      access: .operator,
-      takes: .body(.json(limit: 4_096), selection),
-      gives: [.ok(.resetCount)],
-      summary: "Reset the rate limits of a user, an address, a network, or all of the app",
-      reset
+      .post, "/v1/rate-limits/reset", access: .operator,
+      takes: .body(.json(limit: 4_096), selection), gives: [.ok(.resetCount)],
+      summary: "Reset the rate limits of a user, an address, a network, or all of the app", reset
     )
   ]
 
@@ -33,28 +29,21 @@ import WireKit
   ).like(["email": "ada@example.com", "network": "198.51.100.7"])
 
   private static func faults(
-    _ email: String?,
-    _ user: UserID?,
-    _ network: String?,
-    _ all: Bool?
+    _ email: String?, _ user: UserID?, _ network: String?, _ all: Bool?
   ) -> [FieldError] {
     var faults: [FieldError] = []
     let isOfSome = email != nil || user != nil || network != nil
     if isOfSome == (all == true) || email != nil && user != nil {
       faults.append(
         FieldError(
-          "",
-          "choice",
-          "Send either all, or one of email and user_id, a network, or both."
+          "", "choice", "Send either all, or one of email and user_id, a network, or both."
         )
       )
     }
     if let network, IPAddress(network) == nil {
       faults.append(
         FieldError(
-          "/network",
-          "address",
-          "This must be an IP address, such as 198.51.100.7 or 2001:db8::1."
+          "/network", "address", "This must be an IP address, such as 198.51.100.7 or 2001:db8::1."
         )
       )
     }
@@ -62,11 +51,7 @@ import WireKit
   }
 
   private static func reset(
-    _ call: Call,
-    _ email: String?,
-    _ user: UserID?,
-    _ network: String?,
-    _ all: Bool?
+    _ call: Call, _ email: String?, _ user: UserID?, _ network: String?, _ all: Bool?
   ) async throws(Failure) -> Response {
     let faults = faults(email, user, network, all)
     guard faults.isEmpty else { throw .invalid(faults) }
@@ -76,10 +61,7 @@ import WireKit
       count = try await RateLimits.resetAll(call.context)
     } else {
       count = try await RateLimits.reset(
-        ofEmail: email,
-        user: user,
-        from: network.flatMap { IPAddress($0) },
-        call.context
+        ofEmail: email, user: user, from: network.flatMap { IPAddress($0) }, call.context
       )
     }
     let body: JSON = ["reset": .number(JSONNumber(count))]

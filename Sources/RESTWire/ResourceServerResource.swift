@@ -11,12 +11,8 @@ import WireKit
 @EventLoop enum ResourceServerResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/resource-servers",
-      access: .operator,
-      takes: .query(.app),
-      gives: [.ok(.resourceServers)],
-      summary: "List the APIs of all apps, or of one"
+      .get, "/v1/resource-servers", access: .operator, takes: .query(.app),
+      gives: [.ok(.resourceServers)], summary: "List the APIs of all apps, or of one"
     ) { (call) async throws(Failure) in
       let app = try await AuditResource.app(in: call)?.name
       return Response(.ok, list: try await ResourceServers.list(of: app, call.context), \.json)
@@ -32,12 +28,8 @@ import WireKit
       create
     ),
     Operation(
-      .get,
-      "/v1/resource-servers/{resource_server}",
-      access: .operator,
-      versions: .read,
-      gives: [.ok(.resourceServer)],
-      summary: "Read an API with its scopes"
+      .get, "/v1/resource-servers/{resource_server}", access: .operator, versions: .read,
+      gives: [.ok(.resourceServer)], summary: "Read an API with its scopes"
     ) { (call) async throws(Failure) in
       let id: ResourceServerID = try call.captured("resource_server")
       return response(.ok, try await ResourceServers.record(of: id, call.context))
@@ -53,10 +45,7 @@ import WireKit
       patch
     ),
     Operation(
-      .delete,
-      "/v1/resource-servers/{resource_server}",
-      access: .operator,
-      gives: [.noContent],
+      .delete, "/v1/resource-servers/{resource_server}", access: .operator, gives: [.noContent],
       summary: "Delete an API with the grants of clients; its tokens stay valid until they expire"
     ) { (call) async throws(Failure) in
       try await ResourceServers.delete(call.captured("resource_server"), call.context)
@@ -68,22 +57,16 @@ import WireKit
   private nonisolated static let bodyLimit = 262_144
 
   private nonisolated static let described = Fields(
-    "ResourceServerDescription",
-    "An API to create.",
-    .text("app", .slug),
-    .text("identifier", .identifierOfAPI),
-    .text("name", .nameOfAPI),
-    details(scopes: .scopesOfAPI)
+    "ResourceServerDescription", "An API to create.", .text("app", .slug),
+    .text("identifier", .identifierOfAPI), .text("name", .nameOfAPI), details(scopes: .scopesOfAPI)
   ).like([
     "app": "adventure", "identifier": "https://api.example.com", "name": "Orders",
     "scopes": ["read:orders": "See your orders"],
   ])
 
   private nonisolated static let changed = Fields(
-    "ResourceServerPatch",
-    "Changes of an API. Scopes and claims are merge patches.",
-    .optional(.text("name", .nameOfAPI)),
-    details(scopes: patchOfScopes)
+    "ResourceServerPatch", "Changes of an API. Scopes and claims are merge patches.",
+    .optional(.text("name", .nameOfAPI)), details(scopes: patchOfScopes)
   ).like(["scopes": ["write:orders": "Change your orders"], "token_seconds": 3_600])
 
   private nonisolated static let patchOfScopes = Shape.map(of: .text.orNull)
@@ -111,16 +94,12 @@ import WireKit
   }
 
   private static func create(
-    _ call: Call,
-    _ app: String,
-    _ identifier: String,
-    _ name: String,
+    _ call: Call, _ app: String, _ identifier: String, _ name: String,
     _ details: ResourceServerChange
   ) async throws(Failure) -> Response {
     try call.context.checkIdentifier(identifier, of: await Apps.record(of: app, call.context).app)
     let server = try await ResourceServers.create(
-      ResourceServerDescription(app: app, identifier: identifier, name: name, details),
-      call.context
+      ResourceServerDescription(app: app, identifier: identifier, name: name, details), call.context
     )
     var response = response(.created, server)
     response.add(.location, "/v1/resource-servers/\(server.id)")
@@ -128,17 +107,12 @@ import WireKit
   }
 
   private static func patch(
-    _ call: Call,
-    _ name: String?,
-    _ details: ResourceServerChange
+    _ call: Call, _ name: String?, _ details: ResourceServerChange
   ) async throws(Failure) -> Response {
     var change = details
     change.name = name
     let server = try await ResourceServers.change(
-      call.captured("resource_server"),
-      change,
-      if: call.condition,
-      call.context
+      call.captured("resource_server"), change, if: call.condition, call.context
     )
     return response(.ok, server)
   }

@@ -12,10 +12,7 @@ import WireKit
 @EventLoop enum RoleResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/roles",
-      access: .operator,
-      gives: [.ok(.list(of: .role))],
+      .get, "/v1/roles", access: .operator, gives: [.ok(.list(of: .role))],
       summary: "List the roles of the app, by name"
     ) { (call) async throws(Failure) in
       Response(.ok, list: try await Roles.list(of: call.namedApp.id, call.context), \.json)
@@ -27,9 +24,7 @@ import WireKit
       takes: .body(
         .json(limit: 16_384),
         Fields(
-          "NewRole",
-          "A role to create.",
-          .text("name", .nameOfRole),
+          "NewRole", "A role to create.", .text("name", .nameOfRole),
           .optional(.text("description", .descriptionOfRole))
         )
       ),
@@ -44,13 +39,8 @@ import WireKit
       return response
     },
     Operation(
-      .get,
-      "/v1/roles/{role}",
-      access: .operator,
-      versions: .read,
-      gives: [.ok(.role)],
-      refuses: [.roleNotFound],
-      summary: "Read a role"
+      .get, "/v1/roles/{role}", access: .operator, versions: .read, gives: [.ok(.role)],
+      refuses: [.roleNotFound], summary: "Read a role"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.id
       return response(.ok, try await Roles.find(call.captured("role"), of: app, call.context))
@@ -62,9 +52,7 @@ import WireKit
       takes: .body(
         .mergePatch(limit: 16_384),
         Fields(
-          "RolePatch",
-          "Changes of a role.",
-          .optional(.text("name", .nameOfRole)),
+          "RolePatch", "Changes of a role.", .optional(.text("name", .nameOfRole)),
           .optional(.text("description", .descriptionOfRole))
         )
       ),
@@ -74,69 +62,45 @@ import WireKit
       summary: "Change a role"
     ) { (call, name, description) async throws(Failure) in
       let role = try await Roles.change(
-        call.captured("role"),
-        RoleChange(name: name, description: description),
-        of: call.namedApp.id,
-        if: call.condition,
-        call.context
+        call.captured("role"), RoleChange(name: name, description: description),
+        of: call.namedApp.id, if: call.condition, call.context
       )
       return response(.ok, role)
     },
     Operation(
-      .delete,
-      "/v1/roles/{role}",
-      access: .operator,
-      gives: [.noContent],
-      refuses: [.roleNotFound],
+      .delete, "/v1/roles/{role}", access: .operator, gives: [.noContent], refuses: [.roleNotFound],
       summary: "Delete a role, and take it from its users"
     ) { (call) async throws(Failure) in
       try await Roles.delete(call.captured("role"), of: call.namedApp.id, call.context)
       return Response(.noContent)
     },
     Operation(
-      .get,
-      "/v1/roles/{role}/permissions",
-      access: .operator,
-      gives: [.ok(.list(of: .permission))],
-      refuses: [.roleNotFound],
-      summary: "List the permissions of a role"
+      .get, "/v1/roles/{role}/permissions", access: .operator, gives: [.ok(.list(of: .permission))],
+      refuses: [.roleNotFound], summary: "List the permissions of a role"
     ) { (call) async throws(Failure) in
       let (role, app): (RoleID, AppID) = (try call.captured("role"), try call.namedApp.id)
       let permissions = try await Roles.permissions(of: role, of: app, call.context)
       return Response(.ok, list: permissions, \.json)
     },
     Operation(
-      .put,
-      "/v1/roles/{role}/permissions/{resource_server}",
-      access: .operator,
-      takes: .body(.json(limit: 65_536), ClientGrantResource.scopesAtAPI),
-      gives: [.noContent],
-      refuses: [.roleNotFound],
-      summary: "Set the scopes of a role at an API"
+      .put, "/v1/roles/{role}/permissions/{resource_server}", access: .operator,
+      takes: .body(.json(limit: 65_536), ClientGrantResource.scopesAtAPI), gives: [.noContent],
+      refuses: [.roleNotFound], summary: "Set the scopes of a role at an API"
     ) { (call, scopes) async throws(Failure) in
       try await Roles.changePermissions(
-        .set(scopes, at: call.captured("resource_server")),
-        of: call.captured("role"),
-        of: call.namedApp.id,
-        call.context
+        .set(scopes, at: call.captured("resource_server")), of: call.captured("role"),
+        of: call.namedApp.id, call.context
       )
       return Response(.noContent)
     },
     Operation(
-      .get,
-      "/v1/roles/{role}/users",
-      access: .operator,
-      takes: .query(.limit, .cursor),
-      gives: [.ok(.list(of: .roleMember, atMost: PageLimit.most))],
-      refuses: [.roleNotFound],
+      .get, "/v1/roles/{role}/users", access: .operator, takes: .query(.limit, .cursor),
+      gives: [.ok(.list(of: .roleMember, atMost: PageLimit.most))], refuses: [.roleNotFound],
       summary: "List the users of a role"
     ) { (call) async throws(Failure) in
       let query = try ListQuery(call.request.query)
       let page = try await UserRoles.users(
-        of: call.captured("role"),
-        after: query.cursor(),
-        count: query.limit,
-        call.context
+        of: call.captured("role"), after: query.cursor(), count: query.limit, call.context
       )
       return query.response(page, call) { ["id": .string($0.user.text)] }
     },
@@ -145,40 +109,28 @@ import WireKit
   /// The roles and permissions of one user.
   nonisolated static let ofUsers: [Operation] = [
     Operation(
-      .get,
-      "/v1/users/{user}/roles",
-      access: .client(scope: Scopes.readUsers),
-      gives: [.ok(.list(of: .role))],
-      summary: "List the roles of a user"
+      .get, "/v1/users/{user}/roles", access: .client(scope: Scopes.readUsers),
+      gives: [.ok(.list(of: .role))], summary: "List the roles of a user"
     ) { (call) async throws(Failure) in
       let user: UserID = try call.captured("user")
       return Response(.ok, list: try await UserRoles.list(of: user, call.context), \.json)
     },
     Operation(
-      .put,
-      "/v1/users/{user}/roles/{role}",
-      access: .client(scope: Scopes.updateUsers),
-      gives: [.noContent],
-      refuses: [.roleNotFound],
-      summary: "Give a user a role"
+      .put, "/v1/users/{user}/roles/{role}", access: .client(scope: Scopes.updateUsers),
+      gives: [.noContent], refuses: [.roleNotFound], summary: "Give a user a role"
     ) { (call) async throws(Failure) in
       try await UserRoles.assign([call.captured("role")], to: call.captured("user"), call.context)
       return Response(.noContent)
     },
     Operation(
-      .delete,
-      "/v1/users/{user}/roles/{role}",
-      access: .client(scope: Scopes.updateUsers),
-      gives: [.noContent],
-      summary: "Take a role from a user, which need not have it"
+      .delete, "/v1/users/{user}/roles/{role}", access: .client(scope: Scopes.updateUsers),
+      gives: [.noContent], summary: "Take a role from a user, which need not have it"
     ) { (call) async throws(Failure) in
       try await UserRoles.remove([call.captured("role")], from: call.captured("user"), call.context)
       return Response(.noContent)
     },
     Operation(
-      .get,
-      "/v1/users/{user}/permissions",
-      access: .client(scope: Scopes.readUsers),
+      .get, "/v1/users/{user}/permissions", access: .client(scope: Scopes.readUsers),
       gives: [.ok(.list(of: .permission))],
       summary: "List the permissions of a user, with the roles that give them"
     ) { (call) async throws(Failure) in

@@ -11,20 +11,14 @@ import WireKit
 @EventLoop enum SchemaResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/schemas",
-      access: .operator,
-      gives: [.ok(.documentSchemas)],
+      .get, "/v1/schemas", access: .operator, gives: [.ok(.documentSchemas)],
       summary: "List the app's schemas for documents"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
       return Response(.ok, list: try await Schemas.list(of: app, call.context), \.json)
     },
     Operation(
-      .get,
-      "/v1/schemas/{kind}",
-      access: .operator,
-      gives: [.ok(.jsonSchema)],
+      .get, "/v1/schemas/{kind}", access: .operator, gives: [.ok(.jsonSchema)],
       summary: "Read a schema with its original bytes"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
@@ -40,10 +34,7 @@ import WireKit
       set
     ),
     Operation(
-      .delete,
-      "/v1/schemas/{kind}",
-      access: .operator,
-      gives: [.noContent],
+      .delete, "/v1/schemas/{kind}", access: .operator, gives: [.noContent],
       summary: "Remove a schema, and keep the documents"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.name
@@ -57,10 +48,7 @@ import WireKit
       throw .internalError("a schema without a body")
     }
     let isNew = try await Schemas.set(
-      text,
-      for: call.document,
-      of: call.namedApp.name,
-      call.context
+      text, for: call.document, of: call.namedApp.name, call.context
     )
     return Response(isNew ? .created : .ok, json: text)
   }

@@ -17,10 +17,7 @@ import WireKit
       "/v1/login/second-factor",
       1_024,
       reads: Fields(
-        "SecondFactorCode",
-        "A code that completes a sign-in.",
-        .flow,
-        .text("code", .code)
+        "SecondFactorCode", "A code that completes a sign-in.", .flow, .text("code", .code)
       ),
       gives: .ok(.grant),
       refuses: [.invalidCode, .wrongCredentials, .mfaDisabled, .tooManyAttempts, .deviceFull],
@@ -44,9 +41,7 @@ import WireKit
   /// The routes for a user's own factors.
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/v1/me/second-factors",
-      access: .user(scope: Scopes.readUser),
+      .get, "/v1/me/second-factors", access: .user(scope: Scopes.readUser),
       gives: [.ok(.secondFactors)],
       summary: "List the second factors, and count the unused recovery codes"
     ) { (call) async throws(Failure) in
@@ -80,17 +75,12 @@ import WireKit
       summary: "Confirm a second factor with its code, end all sessions, and continue in a new one"
     ) { (call, code) async throws(Failure) in
       let done = try await SecondFactors.confirm(
-        code,
-        of: call.captured("factor"),
-        by: call.user,
-        call.context
+        code, of: call.captured("factor"), by: call.user, call.context
       )
       return try LoginResource.response(.ok, done.grant, recoveryCodes: done.recoveryCodes, call)
     },
     Operation(
-      .delete,
-      "/v1/me/second-factors/{factor}",
-      access: .user(scope: Scopes.updateIdentities),
+      .delete, "/v1/me/second-factors/{factor}", access: .user(scope: Scopes.updateIdentities),
       gives: [.noContent],
       summary: "Remove a second factor; the last one removes the recovery codes too"
     ) { (call) async throws(Failure) in
@@ -98,11 +88,8 @@ import WireKit
       return Response(.noContent)
     },
     Operation(
-      .post,
-      "/v1/me/recovery-codes",
-      access: .user(scope: Scopes.updateIdentities),
-      gives: [.ok(.recoveryCodes)],
-      refuses: [.mfaDisabled, .notFound],
+      .post, "/v1/me/recovery-codes", access: .user(scope: Scopes.updateIdentities),
+      gives: [.ok(.recoveryCodes)], refuses: [.mfaDisabled, .notFound],
       summary: "Create recovery codes, which replace all earlier ones"
     ) { (call) async throws(Failure) in
       Response(
@@ -110,11 +97,8 @@ import WireKit
       )
     },
     Operation(
-      .delete,
-      "/v1/users/{user}/second-factors",
-      access: .client(scope: Scopes.updateUsers),
-      gives: [.noContent],
-      summary: "Remove all second factors of a user, and report it by email"
+      .delete, "/v1/users/{user}/second-factors", access: .client(scope: Scopes.updateUsers),
+      gives: [.noContent], summary: "Remove all second factors of a user, and report it by email"
     ) { (call) async throws(Failure) in
       try await SecondFactors.removeAll(of: call.captured("user"), call.context)
       return Response(.noContent)

@@ -11,19 +11,12 @@ import WireKit
   nonisolated static let operations =
     [BasePath.meIdentities, .users].flatMap(operations) + [
       Operation(
-        .get,
-        "/v1/me/audit",
-        access: .user(scope: Scopes.readUser),
-        takes: .query(.limit, .cursor),
-        gives: [.ok(.events)],
-        summary: "List the user's audit events, the newest first"
+        .get, "/v1/me/audit", access: .user(scope: Scopes.readUser), takes: .query(.limit, .cursor),
+        gives: [.ok(.events)], summary: "List the user's audit events, the newest first"
       ) { (call) async throws(Failure) in
         let query = try ListQuery(call.request.query)
         let page = try await Audit.page(
-          of: call.user,
-          before: query.cursor(),
-          count: query.limit,
-          call.context
+          of: call.user, before: query.cursor(), count: query.limit, call.context
         )
         return query.response(page, call, \.json)
       }
@@ -33,29 +26,19 @@ import WireKit
     let pattern = "\(base.prefix)/sessions"
     return [
       Operation(
-        .get,
-        pattern,
-        access: base.read,
-        takes: .query(.limit, .cursor),
-        gives: [.ok(.sessions)],
+        .get, pattern, access: base.read, takes: .query(.limit, .cursor), gives: [.ok(.sessions)],
         summary: "List the live sessions, the newest first"
       ) {
         (call) async throws(Failure) in
         let query = try ListQuery(call.request.query)
         let page = try await Sessions.page(
-          of: call.user,
-          before: query.cursor(),
-          count: query.limit,
-          call.context
+          of: call.user, before: query.cursor(), count: query.limit, call.context
         )
         let current = call.context.principal.session
         return query.response(page, call) { $0.json(current: current) }
       },
       Operation(
-        .delete,
-        pattern,
-        access: base.write,
-        gives: [.noContent],
+        .delete, pattern, access: base.write, gives: [.noContent],
         summary: "End all sessions except the caller's own"
       ) {
         (call) async throws(Failure) in
@@ -63,10 +46,7 @@ import WireKit
         return Response(.noContent)
       },
       Operation(
-        .delete,
-        "\(pattern)/{session}",
-        access: base.write,
-        gives: [.noContent],
+        .delete, "\(pattern)/{session}", access: base.write, gives: [.noContent],
         summary: "End a session"
       ) {
         (call) async throws(Failure) in

@@ -48,25 +48,17 @@ import WireKit
   }
 
   private static func update(
-    _ call: Call,
-    _ update: JSONObject,
-    _ arrayFilters: JSONArray?,
-    _ filter: JSON?,
+    _ call: Call, _ update: JSONObject, _ arrayFilters: JSONArray?, _ filter: JSON?,
     _ isUpsert: Bool?
   ) async throws(Failure) -> Response {
     let documentUpdate = try await call.context.calculate(on: .max) { () throws(Failure) in
       try DocumentUpdate(
-        .object(update),
-        arrayFilters: arrayFilters ?? [],
-        filter: filter ?? [:],
+        .object(update), arrayFilters: arrayFilters ?? [], filter: filter ?? [:],
         isUpsert: isUpsert == true
       )
     }
     let result = try await documentUpdate.apply(
-      to: .customData,
-      if: call.condition,
-      of: call.user,
-      call.context
+      to: .customData, if: call.condition, of: call.user, call.context
     )
     let body: JSON = [
       "outcome": .string(result.word.rawValue),

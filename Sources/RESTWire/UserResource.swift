@@ -38,13 +38,8 @@ import WireKit
       create
     ),
     Operation(
-      .get,
-      "/v1/users/{user}",
-      access: .client(scope: Scopes.readUsers),
-      versions: .read,
-      gives: [.ok(.profile)],
-      summary: "Read a user's profile",
-      ProfileResource.read
+      .get, "/v1/users/{user}", access: .client(scope: Scopes.readUsers), versions: .read,
+      gives: [.ok(.profile)], summary: "Read a user's profile", ProfileResource.read
     ),
     Operation(
       .patch,
@@ -58,27 +53,18 @@ import WireKit
       patch
     ),
     Operation(
-      .delete,
-      "/v1/users/{user}",
-      access: .client(scope: Scopes.deleteUsers),
-      versions: .write,
-      gives: [.noContent],
-      summary: "Delete a user and all its data"
+      .delete, "/v1/users/{user}", access: .client(scope: Scopes.deleteUsers), versions: .write,
+      gives: [.noContent], summary: "Delete a user and all its data"
     ) { (call) async throws(Failure) in
       try await Users.delete(call.captured("user"), if: call.condition, call.context)
       return Response(.noContent)
     },
     Operation(
-      .get,
-      "/v1/users/{user}/logins",
-      access: .client(scope: Scopes.readUsers),
-      gives: [.ok(.logins)],
-      summary: "Read how often a user has signed in, and when last"
+      .get, "/v1/users/{user}/logins", access: .client(scope: Scopes.readUsers),
+      gives: [.ok(.logins)], summary: "Read how often a user has signed in, and when last"
     ) { (call) async throws(Failure) in
       let user = try await Users.record(
-        of: call.captured("user"),
-        withDocuments: false,
-        call.context
+        of: call.captured("user"), withDocuments: false, call.context
       )
       let body: JSON = [
         "last_login_at": JSON(user.lastLogin),
@@ -87,19 +73,13 @@ import WireKit
       return Response(.ok, json: body.serialized())
     },
     Operation(
-      .get,
-      "/v1/users/{user}/audit",
-      access: .client(scope: Scopes.readUserLogs),
-      takes: .query(.limit, .cursor),
-      gives: [.ok(.events)],
+      .get, "/v1/users/{user}/audit", access: .client(scope: Scopes.readUserLogs),
+      takes: .query(.limit, .cursor), gives: [.ok(.events)],
       summary: "List a user's audit events, the newest first"
     ) { (call) async throws(Failure) in
       let query = try ListQuery(call.request.query)
       let page = try await Audit.page(
-        of: call.captured("user"),
-        before: query.cursor(),
-        count: query.limit,
-        call.context
+        of: call.captured("user"), before: query.cursor(), count: query.limit, call.context
       )
       return query.response(page, call, \.json)
     },
@@ -122,20 +102,15 @@ import WireKit
       return Response(.noContent)
     },
     Operation(
-      .post,
-      "/v1/users/{user}/password/reset-request",
-      access: .client(scope: Scopes.updateUsers),
-      gives: [.accepted(nil, "The email is queued.")],
-      refuses: [.mailNotConfigured],
+      .post, "/v1/users/{user}/password/reset-request", access: .client(scope: Scopes.updateUsers),
+      gives: [.accepted(nil, "The email is queued.")], refuses: [.mailNotConfigured],
       summary: "Email a user a token that resets the password, even shortly after another email"
     ) { (call) async throws(Failure) in
       try await Users.mailReset(to: call.captured("user"), call.context)
       return Response(.accepted)
     },
     Operation(
-      .post,
-      "/v1/users/{user}/email/verify",
-      access: .client(scope: Scopes.updateUsers),
+      .post, "/v1/users/{user}/email/verify", access: .client(scope: Scopes.updateUsers),
       gives: [.ok(.profile)],
       summary: "Mark a user's address as verified; the next reset by email revokes all else"
     ) { (call) async throws(Failure) in
@@ -153,10 +128,7 @@ import WireKit
     let page: Page<Profile>
     if let filter = query["filter"] {
       page = try await Users.search(
-        try Filter(filter),
-        after: query.cursor(),
-        count: query.limit,
-        call.context
+        try Filter(filter), after: query.cursor(), count: query.limit, call.context
       )
     } else {
       page = try await Users.page(after: query.cursor(), count: query.limit, call.context)

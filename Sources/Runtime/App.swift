@@ -12,11 +12,7 @@ package final class App: Sendable {
   private let parts: [any AppPart]
 
   package init(
-    _ id: AppID,
-    _ name: String,
-    _ settings: AppSettings,
-    hosts: [String],
-    version: Int,
+    _ id: AppID, _ name: String, _ settings: AppSettings, hosts: [String], version: Int,
     parts: [any AppPart] = []
   ) {
     (self.id, self.name, self.settings) = (id, name, settings)
@@ -25,11 +21,7 @@ package final class App: Sendable {
 
   /// The deployment, in requests outside of apps.
   package static let deployment = App(
-    .deployment,
-    "",
-    AppSettings(stored: [], SettingsCatalog([])),
-    hosts: [],
-    version: 0
+    .deployment, "", AppSettings(stored: [], SettingsCatalog([])), hosts: [], version: 0
   )
 
   /// Returns the data of a feature about the app; nil if it has none.
@@ -52,8 +44,7 @@ package protocol AppPart: Sendable {
   /// - Returns: the parts, by app.
   /// - Throws: the error of the database.
   @EventLoop static func load(
-    _ database: Database,
-    _ known: [AppID: Self]
+    _ database: Database, _ known: [AppID: Self]
   ) async throws(DatabaseError) -> [AppID: Self]
 }
 

@@ -18,10 +18,7 @@ package import Postgres
   private let services: [(type: ObjectIdentifier, service: any DomainService)]
 
   package init(
-    database: Database,
-    keys: Keyring,
-    calculator: FairPool,
-    services: [any DomainService]
+    database: Database, keys: Keyring, calculator: FairPool, services: [any DomainService]
   ) {
     (self.database, self.keys, self.calculator) = (database, keys, calculator)
     self.services = services.map { (ObjectIdentifier(type(of: $0)), $0) }

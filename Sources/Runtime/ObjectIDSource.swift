@@ -21,9 +21,7 @@ enum ObjectIDSource {
     while true {
       let next = max(now, last &+ 1)
       let (isDone, found) = latest.compareExchange(
-        expected: last,
-        desired: next,
-        ordering: .relaxed
+        expected: last, desired: next, ordering: .relaxed
       )
       if isDone { return text(next) }
       last = found

@@ -47,16 +47,14 @@ package struct Found<Item: RowDecodable>: RowDecodable {
 extension RequestContext {
   /// Writes, and returns what was written; nil if access is denied.
   package func written<Item, each Value>(
-    _ statement: Statement<Found<Item>, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Found<Item>, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> [Item]? {
     Found.items(try await write(statement, repeat each values))
   }
 
   /// Reads a list; returns nil if its owner does not exist or access is denied.
   package func list<Item, each Value>(
-    _ statement: Statement<Found<Item>, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Found<Item>, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> [Item]? {
     Found.items(try await read(statement, repeat each values))
   }

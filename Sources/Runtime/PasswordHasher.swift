@@ -40,9 +40,7 @@ package import PasswordHashes
   /// Use it for a known user only: the time reveals whether there is a hash.
   /// - Throws: as `hash`.
   package func verify(
-    _ password: String,
-    against hash: String?,
-    for owner: (any JobOwner)?
+    _ password: String, against hash: String?, for owner: (any JobOwner)?
   ) async throws(Failure) -> Bool {
     guard let stored = hash.flatMap({ try? PasswordHash($0) }) else { return false }
     let forms = forms(of: password)
@@ -73,9 +71,7 @@ package import PasswordHashes
   /// - Returns: whether the password is right, and the hash that replaces the stored one.
   /// - Throws: as `hash`.
   package func check(
-    _ password: String,
-    against hash: String?,
-    for owner: (any JobOwner)?
+    _ password: String, against hash: String?, for owner: (any JobOwner)?
   ) async throws(Failure) -> PasswordCheck {
     let stored = hash.flatMap { try? PasswordHash($0) }
     let forms = forms(of: password)
@@ -104,8 +100,7 @@ package import PasswordHashes
   }
 
   private func run<Result: Sendable>(
-    for owner: (any JobOwner)?,
-    _ work: @escaping @Sendable () -> Result
+    for owner: (any JobOwner)?, _ work: @escaping @Sendable () -> Result
   ) async throws(Failure) -> Result {
     do throws(FairQueueError) {
       let latest = EventLoop.now() &+ pool.patience.nanoseconds

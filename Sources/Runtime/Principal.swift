@@ -34,11 +34,7 @@ package final class Principal: Sendable {
 
   /// A user, in a session on a device.
   package init(
-    _ user: UserID,
-    _ session: SessionID,
-    _ device: DeviceID,
-    in app: AppID,
-    scopes: Scopes
+    _ user: UserID, _ session: SessionID, _ device: DeviceID, in app: AppID, scopes: Scopes
   ) {
     (role, self.app, self.scopes) = (.user, app, scopes)
     (self.user, self.session, self.device, client) = (user, session, device, nil)

@@ -19,8 +19,7 @@ extension RequestContext {
   ///   waiting work, `.overloaded` if the queue is full or the work waits too long.
   @inline(__always)
   package func calculate<Value: Sendable>(
-    on bytes: Int,
-    _ work: @escaping @Sendable () throws(Failure) -> Value
+    on bytes: Int, _ work: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     guard bytes > Self.small else { return try work() }
     return try await calculateAside(work)

@@ -6,8 +6,7 @@ extension RequestContext {
   /// Runs a read of bounded cost, on the express lane.
   @inline(__always)
   package func read<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     let call = PendingQuery(statement, repeat each values)
     assertOneConnection()
@@ -26,9 +25,7 @@ extension RequestContext {
   /// They are on the lane of writes if `isLatest`, as `readLatest`, else on the express lane.
   /// - Returns: the rows of each call.
   package func read<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ calls: [PendingQuery],
-    isLatest: Bool = false
+    _ statement: Statement<Row, repeat each Value>, _ calls: [PendingQuery], isLatest: Bool = false
   ) async throws(Failure) -> [[Row]] {
     try await metered { () async throws(DatabaseError) in
       var rows: [[Row]] = []
@@ -46,8 +43,7 @@ extension RequestContext {
   /// Runs a read of bounded cost that returns at most one row.
   @inline(__always)
   package func first<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> Row? {
     try await first(of: PendingQuery(statement, repeat each values))
   }
@@ -56,17 +52,13 @@ extension RequestContext {
   ///
   /// The compiler specializes no parameter packs across modules. This costs 400 instructions less.
   package func first<Row, First: Bindable, Second: Bindable>(
-    _ statement: Statement<Row, First, Second>,
-    _ first: First,
-    _ second: Second
+    _ statement: Statement<Row, First, Second>, _ first: First, _ second: Second
   ) async throws(Failure) -> Row? {
     try await self.first(of: PendingQuery(statement, first, second))
   }
 
   package func first<Row, First: Bindable, Second: Bindable, Third: Bindable>(
-    _ statement: Statement<Row, First, Second, Third>,
-    _ first: First,
-    _ second: Second,
+    _ statement: Statement<Row, First, Second, Third>, _ first: First, _ second: Second,
     _ third: Third
   ) async throws(Failure) -> Row? {
     try await self.first(of: PendingQuery(statement, first, second, third))
@@ -107,8 +99,7 @@ extension RequestContext {
   ///
   /// The express lane may read from an older view, as its statements share one.
   package func readLatest<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     try await rows(of: PendingQuery(statement, repeat each values), on: .exclusive)
   }
@@ -122,8 +113,7 @@ extension RequestContext {
   /// - Returns: the rows.
   /// - Throws: `violation`, `.overloaded`, `.databaseUnavailable`.
   package func write<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value,
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value,
     violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
     let call = PendingQuery(statement, repeat each values)
@@ -132,9 +122,7 @@ extension RequestContext {
 
   /// Runs a prepared call that writes, and returns its rows, like the function above.
   package func write<Row: RowDecodable>(
-    _ call: PendingQuery,
-    returning type: Row.Type,
-    violation: @autoclosure () -> Failure? = nil
+    _ call: PendingQuery, returning type: Row.Type, violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
     let rows = try await metered(violation()) { () async throws(DatabaseError) in
       try await database.answer(to: call, on: .exclusive, for: owner).decode(Row.self)
@@ -149,8 +137,7 @@ extension RequestContext {
   /// - Returns: the rows of all.
   @discardableResult
   package func write<Row: RowDecodable>(
-    _ calls: [PendingQuery],
-    returning type: Row.Type = NoRow.self
+    _ calls: [PendingQuery], returning type: Row.Type = NoRow.self
   ) async throws(Failure) -> [Row] {
     hasWritten = true
     return try await metered { () async throws(DatabaseError) in
@@ -160,8 +147,7 @@ extension RequestContext {
 
   /// Runs a read that may take long, on the search lane.
   package func search<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     try await rows(of: PendingQuery(statement, repeat each values), on: .search)
   }
@@ -170,16 +156,14 @@ extension RequestContext {
   ///
   /// - Returns: the rows of all.
   package func search<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ calls: [PendingQuery]
+    _ statement: Statement<Row, repeat each Value>, _ calls: [PendingQuery]
   ) async throws(Failure) -> [Row] {
     try await rows(of: calls, on: .search)
   }
 
   /// Runs a read with a large result, on the lane for these.
   package func fetch<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     try await rows(of: PendingQuery(statement, repeat each values), on: .large)
   }
@@ -188,8 +172,7 @@ extension RequestContext {
   ///
   /// - Returns: the rows of all.
   package func fetch<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ calls: [PendingQuery]
+    _ statement: Statement<Row, repeat each Value>, _ calls: [PendingQuery]
   ) async throws(Failure) -> [Row] {
     try await rows(of: calls, on: .large)
   }
@@ -215,8 +198,7 @@ extension RequestContext {
   }
 
   private func rows<Row: RowDecodable>(
-    of call: PendingQuery,
-    on lane: DatabaseLane
+    of call: PendingQuery, on lane: DatabaseLane
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
       try await database.answer(to: call, on: lane, for: owner).decode(Row.self)
@@ -224,8 +206,7 @@ extension RequestContext {
   }
 
   private func rows<Row: RowDecodable>(
-    of calls: [PendingQuery],
-    on lane: DatabaseLane
+    of calls: [PendingQuery], on lane: DatabaseLane
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
       try await database.answers(to: calls, on: lane, for: owner).decode(Row.self)
@@ -257,8 +238,7 @@ extension RequestContext {
 
   /// Adds a read and returns its index.
   package mutating func add<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) -> Int {
     calls.append(PendingQuery(statement, repeat each values))
     return calls.count - 1
@@ -277,8 +257,7 @@ extension RequestContext {
 
   /// Returns the first row of a read; nil without one.
   package func first<Row: RowDecodable>(
-    _ place: Int,
-    as type: Row.Type = Row.self
+    _ place: Int, as type: Row.Type = Row.self
   ) throws(Failure) -> Row? {
     do throws(DatabaseError) {
       return try results[place].decodeFirst(Row.self)
@@ -289,8 +268,7 @@ extension RequestContext {
 
   /// Returns the rows of a read.
   package func rows<Row: RowDecodable>(
-    _ place: Int,
-    as type: Row.Type = Row.self
+    _ place: Int, as type: Row.Type = Row.self
   ) throws(Failure) -> [Row] {
     do throws(DatabaseError) {
       return try results[place].decode(Row.self)

@@ -16,8 +16,7 @@ extension RequestContext {
   /// finish. They compete only with other workers and with new requests.
   /// - Throws: errors of `body`, `.overloaded`.
   package func revise<Outcome>(
-    _ data: String,
-    of user: UserID,
+    _ data: String, of user: UserID,
     _ body: @EventLoop () async throws(Failure) -> Revision<Outcome>
   ) async throws(Failure) -> Outcome {
     if case .done(let outcome) = try await body() { return outcome }

@@ -46,10 +46,7 @@ package import Postgres
   package private(set) var notedLimits: [RateLimitStatus] = []
 
   package init(
-    _ dependencies: Dependencies,
-    app: App? = nil,
-    principal: Principal? = nil,
-    agent: String? = nil
+    _ dependencies: Dependencies, app: App? = nil, principal: Principal? = nil, agent: String? = nil
   ) {
     self.dependencies = dependencies
     knownApp = app
@@ -149,8 +146,7 @@ extension Optional {
 package enum PrincipalQueries {
   /// Returns one row if the principal may access the user.
   package static let live = Statement<String, UserID, Principal>(
-    "principal.live",
-    "select c.user_id from users c where \(.isAuthorized)"
+    "principal.live", "select c.user_id from users c where \(.isAuthorized)"
   )
 
   package static let all: [any PreparedStatement] = [live]

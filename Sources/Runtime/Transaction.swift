@@ -17,8 +17,7 @@ package import Postgres
   /// Statements sent in one turn of the loop share one round trip. If one fails, all that follow
   /// fail.
   package func send<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) -> Sent<Row> {
     Sent(statement: engine.send(statement, repeat each values), context: context)
   }
@@ -36,8 +35,7 @@ package import Postgres
 
   /// Runs a statement and returns its rows.
   package func run<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     do throws(DatabaseError) {
       return try await engine.run(statement, repeat each values)
@@ -75,8 +73,7 @@ package import Postgres
   /// - Throws: one of the three, or the error of the database.
   @discardableResult
   package func rows(
-    undone: @autoclosure () -> Failure? = nil,
-    duplicate: @autoclosure () -> Failure? = nil,
+    undone: @autoclosure () -> Failure? = nil, duplicate: @autoclosure () -> Failure? = nil,
     violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
     do throws(DatabaseError) {

@@ -17,9 +17,7 @@ import WebTokens
   ///   - issuer: the `iss` of native tokens, the deployment's URL.
   ///   - clock: returns the seconds since 1970.
   package init(
-    keys: Keyring,
-    issuer: String,
-    clock: @escaping @EventLoop () -> Int = { time(nil) }
+    keys: Keyring, issuer: String, clock: @escaping @EventLoop () -> Int = { time(nil) }
   ) {
     self.keys = keys
     self.issuer = issuer
@@ -40,9 +38,7 @@ import WebTokens
   /// - Returns: a JWT.
   /// - Throws: `.databaseUnavailable`.
   package func token(
-    of principal: Principal,
-    lifetime: Duration,
-    _ claims: [(String, JSON)] = []
+    of principal: Principal, lifetime: Duration, _ claims: [(String, JSON)] = []
   ) async throws(Failure) -> String {
     let signer = try await keys.signer(for: principal.app, .native)
     let now = clock()
@@ -73,9 +69,7 @@ import WebTokens
   /// - Returns: nil if the caller must call `principal`.
   /// - Throws: `.tokenInvalid`, `.tokenExpired`.
   package func known(
-    _ token: Span<UInt8>,
-    app: AppID,
-    audience: String? = nil
+    _ token: Span<UInt8>, app: AppID, audience: String? = nil
   ) throws(Failure) -> Principal? {
     guard let known = verified[token], known.keys.isFresh(),
       known.removals == known.keys.removals
@@ -98,9 +92,7 @@ import WebTokens
   /// - Returns: the principal.
   /// - Throws: `.tokenInvalid`, `.tokenExpired`, `.sessionEnded`, `.databaseUnavailable`.
   package func principal(
-    of token: String,
-    app: AppID,
-    audience: String? = nil
+    of token: String, app: AppID, audience: String? = nil
   ) async throws(Failure) -> Principal {
     if let known = try known(token.utf8.span, app: app, audience: audience) { return known }
     let now = clock()
@@ -111,10 +103,7 @@ import WebTokens
     let meant = claims["client_id"] == nil ? nil : claims["aud"]?.audiences
     verified.insert(
       TokenCache.Entry(
-        token: Array(token.utf8),
-        principal: principal,
-        audience: meant,
-        expires: expires,
+        token: Array(token.utf8), principal: principal, audience: meant, expires: expires,
         keys: keys.keys(of: app)
       )
     )
@@ -132,9 +121,7 @@ import WebTokens
   /// - Returns: the principal.
   /// - Throws: `.tokenInvalid`, `.tokenExpired`, `.databaseUnavailable`.
   package func principal(
-    ofExpired token: String,
-    app: AppID,
-    within grace: Duration? = nil
+    ofExpired token: String, app: AppID, within grace: Duration? = nil
   ) async throws(Failure) -> Principal {
     let claims = try await verify(token, app)
     guard claims["client_id"] == nil, let expires = claims["exp"]?.number?.int else {
@@ -144,10 +131,7 @@ import WebTokens
     return try Self.principal(of: claims, app)
   }
 
-  private static func principal(
-    of claims: JSONObject,
-    _ app: AppID
-  ) throws(Failure) -> Principal {
+  private static func principal(of claims: JSONObject, _ app: AppID) throws(Failure) -> Principal {
     // We signed the token, so a claim of a wrong type is handled like a missing one.
     guard let user = claims.user,
       let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
@@ -179,9 +163,7 @@ import WebTokens
   /// - Returns: nil if it is no such token.
   /// - Throws: `.tokenExpired`, `.databaseUnavailable`.
   package func claims(
-    ofOpenIDToken token: String,
-    app: AppID,
-    issuer: String
+    ofOpenIDToken token: String, app: AppID, issuer: String
   ) async throws(Failure) -> JSONObject? {
     let claims = try await signedClaims(of: token, SigningKey.accessType, app, issuer)
     guard let claims, let expires = claims["exp"]?.number?.int else { return nil }
@@ -199,10 +181,7 @@ import WebTokens
   /// - Returns: the claims; nil if it is no such token.
   /// - Throws: `.databaseUnavailable`.
   private func signedClaims(
-    of token: String,
-    _ type: String,
-    _ app: AppID,
-    _ issuer: String
+    of token: String, _ type: String, _ app: AppID, _ issuer: String
   ) async throws(Failure) -> JSONObject? {
     guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
       let keyID = read.keyID, read.head["typ"]?.string == type,
@@ -232,9 +211,7 @@ import WebTokens
   /// It is a hint, and grants nothing. The result is nil for any other token.
   /// - Source: OpenID Connect Core section 3.1.2.1, for `id_token_hint`.
   package func identity(
-    of token: String,
-    app: AppID,
-    issuer: String
+    of token: String, app: AppID, issuer: String
   ) async throws(Failure) -> Identity? {
     let claims = try await signedClaims(of: token, "JWT", app, issuer)
     // A logout token has events.
@@ -243,11 +220,7 @@ import WebTokens
       let client = claims["aud"]?.string, let end = claims["exp"]?.number?.int
     else { return nil }
     return Identity(
-      user: user,
-      session: session,
-      client: client,
-      email: claims["email"]?.string,
-      expiresAt: end
+      user: user, session: session, client: client, email: claims["email"]?.string, expiresAt: end
     )
   }
 

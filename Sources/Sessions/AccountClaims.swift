@@ -57,8 +57,7 @@ struct AccountClaimRow: RowDecodable {
 package enum AccountClaimQueries {
   /// Served by the primary key.
   static let read = Statement<AccountClaimRow, UserID>(
-    "account_claims.read",
-    "select email, email_verified, anonymous from users where user_id = $1"
+    "account_claims.read", "select email, email_verified, anonymous from users where user_id = $1"
   )
 
   package static let all: [any PreparedStatement] = [read]

@@ -37,8 +37,7 @@ import Encoding
   /// - Returns: the user, who need not exist; nil if the id names none.
   /// - Throws: `.databaseUnavailable`.
   package static func user(
-    of id: String,
-    _ context: RequestContext
+    of id: String, _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     guard isForeign(id) else { return nil }
     let holder = SubjectQueries.holder
@@ -82,8 +81,7 @@ extension JSONObject {
 package enum ForeignIDQueries {
   /// Returns no row for a user who did not come with one.
   static let id = Statement<String, UserID>(
-    "foreign_ids.id",
-    "select foreign_id from users where user_id = $1 and foreign_id is not null"
+    "foreign_ids.id", "select foreign_id from users where user_id = $1 and foreign_id is not null"
   )
 
   package static let all: [any PreparedStatement] = [id]

@@ -47,10 +47,7 @@ import Tenancy
   ///   - transaction: the transaction.
   /// - Throws: `.databaseUnavailable`.
   package static func queue(
-    of user: UserID,
-    app: AppID,
-    isDeleted: Bool = false,
-    in transaction: Transaction
+    of user: UserID, app: AppID, isDeleted: Bool = false, in transaction: Transaction
   ) async throws(Failure) {
     var clients: [ClientID: Client?] = [:]
     for ended in try await transaction.run(LogoutNoticeQueries.take, user, isDeleted) {
@@ -109,8 +106,7 @@ package enum LogoutNoticeQueries {
     """
     select user_id, app_id from sessions where notifies and ended_at is not null
     order by ended_at limit $1::bigint
-    """
-  )
+    """)
 
   /// Takes the sessions of a user whose clients must get a message.
   ///
@@ -122,8 +118,7 @@ package enum LogoutNoticeQueries {
     where user_id = $1 and notifies
       and (ended_at is not null or $2::boolean and expires_at > now())
     returning session_id, client_id, issuer, coalesce(end_reason, '')
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [due, take]
 }

@@ -19,26 +19,20 @@ package struct SessionSettings: SettingsSection {
 
   package init(_ read: inout SettingsReader) {
     mfa = read.choice(
-      "mfa",
-      MFA.off,
-      safe: .required,
+      "mfa", MFA.off, safe: .required,
       "whether users have a second factor: off, optional, or required"
     )
     mfaIssuer = read.text(
       "mfa_issuer",
       .text(
-        0...100,
-        "name",
+        0...100, "name",
         "This setting must be a name of at most 100 characters without a colon, or empty."
       ) { !$0.contains(":") },
       "",
       "the name that authenticator apps show beside a code; empty for the name of the app"
     )
     accessTokenLifetime = read.duration(
-      "access_token_seconds",
-      .seconds,
-      60...86_400,
-      1_800,
+      "access_token_seconds", .seconds, 60...86_400, 1_800,
       "seconds for which an access token is valid"
     )
     accessTokenClaims = read.choices(
@@ -47,17 +41,10 @@ package struct SessionSettings: SettingsSection {
         + "when the token was signed"
     )
     let idle = read.duration(
-      "session_days",
-      .days,
-      1...3_650,
-      60,
-      "days a session lasts after its last refresh"
+      "session_days", .days, 1...3_650, 60, "days a session lasts after its last refresh"
     )
     let longest = read.duration(
-      "session_max_days",
-      .days,
-      0...36_500,
-      365,
+      "session_max_days", .days, 0...36_500, 365,
       "days a session lasts after its sign-in, however often it is refreshed; 0 for no such limit"
     )
     longestSession = longest == .zero ? nil : longest
@@ -71,16 +58,12 @@ package struct SessionSettings: SettingsSection {
         + "authenticating again"
     )
     let switching = read.choice(
-      "switching",
-      Switching.allow,
-      safe: .reauthenticate,
+      "switching", Switching.allow, safe: .reauthenticate,
       "whether the users of a device switch without signing in again: allow or reauthenticate"
     )
     allowsSwitching = switching == .allow
     sessionsPerUser = read.number(
-      "sessions_per_user",
-      1...1_000,
-      100,
+      "sessions_per_user", 1...1_000, 100,
       "the most sessions of a user; one more ends the least recently used one, of API keys first"
     )
   }

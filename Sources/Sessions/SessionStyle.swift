@@ -33,11 +33,7 @@ package struct SessionStyle: Sendable {
     package let lifetime: Duration
 
     package init(
-      client: ClientID,
-      audience: String?,
-      issuer: String,
-      isNotified: Bool,
-      lifetime: Duration
+      client: ClientID, audience: String?, issuer: String, isNotified: Bool, lifetime: Duration
     ) {
       (self.client, self.audience, self.issuer) = (client, audience, issuer)
       (self.isNotified, self.lifetime) = (isNotified, lifetime)
@@ -52,12 +48,8 @@ package struct SessionStyle: Sendable {
   ///   - party: the client of OpenID Connect that gets the tokens; nil for none.
   ///   - claims: claims of an access token beside those that this server adds.
   package init(
-    _ name: String,
-    scopes: Scopes,
-    refreshTokens: RefreshTokens = .rotated,
-    keepsSessions: Bool = false,
-    of party: Party? = nil,
-    claims: @escaping Claims = { _ in [] }
+    _ name: String, scopes: Scopes, refreshTokens: RefreshTokens = .rotated,
+    keepsSessions: Bool = false, of party: Party? = nil, claims: @escaping Claims = { _ in [] }
   ) {
     (self.name, self.scopes) = (name, scopes)
     (self.refreshTokens, self.keepsSessions) = (refreshTokens, keepsSessions)

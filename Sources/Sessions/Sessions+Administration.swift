@@ -17,9 +17,7 @@ extension Sessions {
   /// - Returns: the number of ended sessions.
   /// - Throws: `.notFound` if the issuer is unknown, `.databaseUnavailable`.
   @EventLoop package static func endAll(
-    of app: AppID,
-    issuer: String?,
-    _ context: RequestContext,
+    of app: AppID, issuer: String?, _ context: RequestContext,
     _ progress: @EventLoop (_ users: Int, _ sessions: Int) -> Void
   ) async throws(Failure) -> Int {
     var provider: String?
@@ -40,8 +38,7 @@ extension Sessions {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop fileprivate static func endAll(
-    of client: ClientRecord,
-    _ context: RequestContext
+    of client: ClientRecord, _ context: RequestContext
   ) async throws(Failure) {
     guard client.isDisabled, client.kind != .machine, let app = client.appID else { return }
     _ = try await end(client.id, of: nil, in: app, "client_disabled", context) { _, _ in }
@@ -59,12 +56,8 @@ extension Sessions {
   /// - Returns: the number of ended sessions.
   /// - Throws: `.databaseUnavailable`.
   private static func end(
-    _ client: ClientID? = nil,
-    of provider: String?,
-    in app: AppID,
-    _ reason: String,
-    _ context: RequestContext,
-    _ progress: @EventLoop (_ users: Int, _ sessions: Int) -> Void
+    _ client: ClientID? = nil, of provider: String?, in app: AppID, _ reason: String,
+    _ context: RequestContext, _ progress: @EventLoop (_ users: Int, _ sessions: Int) -> Void
   ) async throws(Failure) -> Int {
     var cursor: UserID?
     var (users, sessions) = (0, 0)
@@ -77,11 +70,7 @@ extension Sessions {
           // An exchange of a code runs before this, or finds its session ended.
           _ = transaction.send(SessionsQueries.lockUser, user)
           return transaction.send(
-            SessionsAdministrationQueries.end,
-            user,
-            provider,
-            client?.text,
-            reason
+            SessionsAdministrationQueries.end, user, provider, client?.text, reason
           )
         }
         var count = 0
@@ -110,10 +99,8 @@ extension Clients {
   /// - Returns: the client.
   /// - Throws: as `change`.
   @EventLoop @discardableResult package static func disable(
-    _ id: ClientID,
-    with others: ClientChange = ClientChange(),
-    if condition: VersionCondition = VersionCondition(),
-    _ context: RequestContext
+    _ id: ClientID, with others: ClientChange = ClientChange(),
+    if condition: VersionCondition = VersionCondition(), _ context: RequestContext
   ) async throws(Failure) -> ClientRecord {
     var disabling = others
     disabling.isDisabled = true
@@ -135,8 +122,7 @@ extension Clients {
   /// It can be repeated after an interruption: the client stays disabled.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    _ id: ClientID,
-    _ context: RequestContext
+    _ id: ClientID, _ context: RequestContext
   ) async throws(Failure) {
     let client = try await record(of: id, context)
     if client.kind != .machine, !client.isDisabled {
@@ -158,8 +144,7 @@ package enum SessionsAdministrationQueries {
     (select provider from identity_subjects where app_id = $1 and provider = 'jwt:' || $2::text
       order by subject limit 1)
     limit 1
-    """
-  )
+    """)
 
   /// Returns the next users, few enough that one transaction does not lock them for long.
   ///
@@ -169,8 +154,7 @@ package enum SessionsAdministrationQueries {
     """
     select user_id from users
     where app_id = $1 and user_id > coalesce($2, '') order by user_id limit 50
-    """
-  )
+    """)
 
   /// Ends the live sessions of a user and returns them.
   ///
@@ -186,8 +170,7 @@ package enum SessionsAdministrationQueries {
       and ($2::text is null or exists (
         select 1 from identities i where i.user_id = $1 and i.provider = $2))
     returning s.session_id, s.device_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [provider, users, end]
 }

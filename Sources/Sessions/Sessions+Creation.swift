@@ -24,8 +24,7 @@ package enum SessionCreationQueries {
       previous_hash = $3::bytea, replaced_at = excluded.last_seen_at, inactive_since = null,
       user_ids = case when d.user_ids @> excluded.user_ids then d.user_ids
         else d.user_ids || excluded.user_ids end
-    """
-  )
+    """)
 
   /// Undoes the transaction if the device has no room for the user, whom `enterDevice` has added.
   ///
@@ -65,8 +64,7 @@ package enum SessionCreationQueries {
         order by coalesce(o.key_id = $5, false), o.key_id is not null, o.refreshed_at desc,
           o.session_id desc
         offset $4::bigint - 1 limit 100)))
-    """
-  )
+    """)
 
   /// Records the sessions that `makeRoom` has ended in this transaction because of the limit.
   ///
@@ -86,8 +84,7 @@ package enum SessionCreationQueries {
     from sessions s
     where s.user_id = $1 and least(s.ended_at, s.expires_at) = $3::timestamptz
       and s.end_reason = 'session_limit'
-    """
-  )
+    """)
 
   /// Writes the user's place on the device.
   ///
@@ -101,8 +98,7 @@ package enum SessionCreationQueries {
       case when has_second_factor($3) then 2 when $4::boolean then 0 else 1 end)
     on conflict (user_id, device_id) do update set activated_at = excluded.activated_at,
       assurance = greatest(p.assurance, excluded.assurance)
-    """
-  )
+    """)
 
   /// Writes the session.
   ///
@@ -126,8 +122,7 @@ package enum SessionCreationQueries {
     values ($1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $11,
       least(coalesce(to_timestamp($12::bigint), now()), now()), $13, $14, $15, $16, $17,
       $18)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     enterDevice, requireRoom, countLogin, makeRoom, recordSurplus, enterPlace, insert,

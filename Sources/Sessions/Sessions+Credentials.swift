@@ -10,8 +10,7 @@ extension Sessions {
   /// The caller also ends sessions, which removes the user from devices.
   /// - Throws: `.databaseUnavailable`.
   package static func revokeCredentials(
-    of user: UserID,
-    in transaction: Transaction
+    of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     let context = transaction.context
     let identities = transaction.send(CredentialRevocationQueries.removeIdentities, user)
@@ -35,16 +34,14 @@ package enum CredentialRevocationQueries {
     """
     delete from identities where user_id = $1 and provider not in ('password', 'email')
     returning provider, subject
-    """
-  )
+    """)
 
   static let removeKeys = Statement<NoRow, UserID>(
     "credential_revocations.remove_keys",
     """
     with keys as (delete from api_keys where user_id = $1)
     update users set version = version + 1, updated_at = now() where user_id = $1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [removeIdentities, removeKeys]
 }

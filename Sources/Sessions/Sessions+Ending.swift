@@ -12,9 +12,7 @@ extension Sessions {
   ///
   /// - Throws: `.sessionEnded` if the session has already ended, `.databaseUnavailable`.
   package static func logout(
-    _ user: UserID,
-    next: NextActive = .mostRecent,
-    _ context: RequestContext
+    _ user: UserID, next: NextActive = .mostRecent, _ context: RequestContext
   ) async throws(Failure) {
     let session = try context.principal.session.orGone(context)
     try await context.transaction { transaction async throws(Failure) in
@@ -28,10 +26,7 @@ extension Sessions {
 
   /// Ends a session in the name of its user.
   package static func end(
-    _ session: SessionID,
-    of user: UserID,
-    _ reason: String,
-    _ context: RequestContext
+    _ session: SessionID, of user: UserID, _ reason: String, _ context: RequestContext
   ) async throws(Failure) {
     let principal = Principal.user(of: context.app.id)
     _ = try await context.transaction { transaction async throws(Failure) in
@@ -63,10 +58,7 @@ extension Sessions {
   /// - Returns: the sessions that were not ended before.
   /// - Throws: `.databaseUnavailable`.
   @discardableResult package static func end(
-    _ which: Ending,
-    of user: UserID,
-    _ reason: String,
-    by principal: Principal? = nil,
+    _ which: Ending, of user: UserID, _ reason: String, by principal: Principal? = nil,
     in transaction: Transaction
   ) async throws(Failure) -> [SessionID] {
     var one: SessionID?
@@ -98,12 +90,8 @@ extension Sessions {
 
   /// Sends the events of sessions that the transaction has ended.
   package static func recordEnds(
-    _ ended: [StandingSession],
-    of user: UserID,
-    _ reason: String,
-    app: AppID? = nil,
-    by principal: Principal? = nil,
-    in transaction: Transaction
+    _ ended: [StandingSession], of user: UserID, _ reason: String, app: AppID? = nil,
+    by principal: Principal? = nil, in transaction: Transaction
   ) {
     for session in ended {
       let place = EventPlace(session: session.session, device: session.device)

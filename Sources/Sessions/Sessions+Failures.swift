@@ -20,8 +20,7 @@ extension ErrorType {
         + "successor was issued."
     )
   package static let reauthenticationRequired = ErrorType(
-    "reauthentication_required",
-    .unauthenticated
+    "reauthentication_required", .unauthenticated
   )
   .titled("The user must authenticate again first.")
   .remedied(
@@ -45,8 +44,7 @@ extension Failure {
   /// Returns the error for a live session whose last authentication is older than `maxAge`.
   package static func reauthenticationRequired(maxAge: Duration) -> Failure {
     Failure(
-      .reauthenticationRequired,
-      members: [("max_age", .number(JSONNumber(maxAge.wholeSeconds)))]
+      .reauthenticationRequired, members: [("max_age", .number(JSONNumber(maxAge.wholeSeconds)))]
     )
   }
 }

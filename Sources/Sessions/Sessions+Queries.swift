@@ -80,8 +80,7 @@ extension SQL {
 package enum SessionsQueries {
   /// Locks a user: the first statement of every transaction that changes or uses credentials.
   package static let lockUser = Statement<String, UserID>(
-    "sessions.lock_user",
-    "select user_id from users where user_id = $1 for no key update"
+    "sessions.lock_user", "select user_id from users where user_id = $1 for no key update"
   )
 
   /// Ends a session that is about to be replaced; changes nothing if it has ended.
@@ -97,8 +96,7 @@ package enum SessionsQueries {
     where s.user_id = $1 and c.user_id = $1 and s.session_id = $2 and s.ended_at is null
       and s.expires_at > $3::timestamptz
       and meets_mfa($5::boolean, s.amr, s.provider, c.anonymous)
-    """
-  )
+    """)
 
   /// Creates the session in place of one that this transaction has retired.
   ///
@@ -129,8 +127,7 @@ package enum SessionsQueries {
     from sessions o left join api_keys k on k.user_id = $1 and k.key_id = o.key_id
     where o.user_id = $1 and o.session_id = $2 and o.ended_at = $3::timestamptz
     returning n.session_id, n.device_id, n.scope, n.refresh_generation, n.refresh_salt
-    """
-  )
+    """)
 
   /// Notes that the user has passed a second factor on the device.
   static let raiseAssurance = Statement<NoRow, UserID, DeviceID, String>(
@@ -138,16 +135,14 @@ package enum SessionsQueries {
     """
     update device_accounts set assurance = 2
     where user_id = $1 and device_id = $2 and has_second_factor($3)
-    """
-  )
+    """)
 
   static let replaceSecret = Statement<NoRow, DeviceID, BinaryBytes>(
     "sessions.replace_secret",
     """
     update devices set secret_hash = $2, previous_hash = null, replaced_at = now()
     where device_id = $1
-    """
-  )
+    """)
 
   /// Returns the caller's session; no row if it is not live.
   ///
@@ -158,8 +153,7 @@ package enum SessionsQueries {
     select s.provider, s.style, meets_mfa($3::boolean, s.amr, s.provider, c.anonymous)
     from users c join sessions s on s.user_id = $1 and s.session_id = $2
     where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Rotates the refresh token of a session.
   ///
@@ -187,8 +181,7 @@ package enum SessionsQueries {
       and \(.isRefreshable(longest: "$7::interval", mfa: "$10::boolean"))
       and s.refresh_theoretical_arrival_at - now() <= $12::interval
     returning \(.liveSession)
-    """
-  )
+    """)
 
   /// Finds the session of a token that `rotate` refused.
   ///
@@ -205,8 +198,7 @@ package enum SessionsQueries {
     from users c join sessions s on s.user_id = $1 and s.session_id = $2
     where \(.isAuthorized) and s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
       and s.client_id is not distinct from $8
-    """
-  )
+    """)
 
   /// Ends one session of the user, or all but one, and returns them.
   ///
@@ -233,8 +225,7 @@ package enum SessionsQueries {
         or $6 in ('password', 'linked-password', 'email')
           and s.provider in ('password', 'email'))
     returning s.session_id, s.device_id
-    """
-  )
+    """)
 
   /// Removes the user from devices, and returns them.
   ///
@@ -248,8 +239,7 @@ package enum SessionsQueries {
       select 1 from sessions s
       where s.user_id = $1 and s.session_id = coalesce($2, '') and s.device_id = p.device_id)
     returning p.device_id
-    """
-  )
+    """)
 
   /// A page of the caller's live sessions, the newest first; one row at least when the caller's is.
   ///
@@ -269,8 +259,7 @@ package enum SessionsQueries {
     ) s on true
     where \(.isAuthorized)
     order by s.id desc
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     lockUser, retire, renew, raiseAssurance, replaceSecret, ofCaller, rotate, superseded, end,

@@ -22,8 +22,7 @@ extension Sessions {
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func ofCaller(
-    _ user: UserID,
-    _ context: RequestContext
+    _ user: UserID, _ context: RequestContext
   ) async throws(Failure) -> CallerSession {
     let (caller, isRequired) = (context.principal, context.app.sessionSettings.mfa == .required)
     return try await context.read(SessionsQueries.ofCaller, user, caller, isRequired).first
@@ -34,8 +33,7 @@ extension Sessions {
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func ofCaller(
-    _ user: UserID,
-    in transaction: Transaction
+    _ user: UserID, in transaction: Transaction
   ) async throws(Failure) -> CallerSession {
     let isRequired = transaction.app.sessionSettings.mfa == .required
     let caller = transaction.principal
@@ -57,12 +55,8 @@ extension Sessions {
   /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.sessionEnded` if the
   ///   session has ended.
   package static func renew(
-    _ user: UserID,
-    by credential: VerifiedCredential?,
-    secondFactor methods: String = "",
-    as style: SessionStyle,
-    _ reason: String,
-    in transaction: Transaction
+    _ user: UserID, by credential: VerifiedCredential?, secondFactor methods: String = "",
+    as style: SessionStyle, _ reason: String, in transaction: Transaction
   ) async throws(Failure) -> LiveSession {
     let context = transaction.context
     guard let session = context.principal.session, let device = context.principal.device else {

@@ -11,17 +11,11 @@ extension Sessions {
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func standing(
-    by credential: VerifiedCredential,
-    as style: SessionStyle,
-    _ context: RequestContext
+    by credential: VerifiedCredential, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> Principal? {
     try await context.readLatest(
-      StandingSessionQueries.find,
-      credential.user,
-      credential.provider,
-      credential.apiKey,
-      style.name,
-      context.app.sessionSettings.mfa == .required
+      StandingSessionQueries.find, credential.user, credential.provider, credential.apiKey,
+      style.name, context.app.sessionSettings.mfa == .required
     ).first.map {
       Principal(credential.user, $0.session, $0.device, in: context.app.id, scopes: style.scopes)
     }
@@ -54,8 +48,7 @@ package enum StandingSessionQueries {
       and s.ended_at is null and s.expires_at > now() and u.blocked_at is null
       and meets_mfa($5::boolean, s.amr, s.provider, u.anonymous)
     order by s.session_id desc limit 1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [find]
 }

@@ -29,16 +29,10 @@ import Postgres
   ///
   /// - Throws: `.invalidRefreshToken`, `.tooManyAttempts`, `.databaseUnavailable`.
   package static func refresh(
-    _ text: String,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ text: String, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> TokenSet {
     let (user, live) = try await rotate(
-      text,
-      of: style.name,
-      client: nil,
-      for: context.app.sessionSettings.sessionLifetime,
-      context
+      text, of: style.name, client: nil, for: context.app.sessionSettings.sessionLifetime, context
     )
     return try await grant(live, of: user, as: style, context)
   }
@@ -57,10 +51,7 @@ import Postgres
   /// - Returns: the user, and the session with its new generation.
   /// - Throws: `.invalidRefreshToken`, `.tooManyAttempts` for one session, `.databaseUnavailable`.
   package static func rotate(
-    _ text: String,
-    of style: String,
-    client: String?,
-    for lifetime: Duration,
+    _ text: String, of style: String, client: String?, for lifetime: Duration,
     _ context: RequestContext
   ) async throws(Failure) -> (user: UserID, live: LiveSession) {
     guard let token = Credential(.refreshToken, text, context.keys.master) else {
@@ -69,19 +60,9 @@ import Postgres
     let user = token.owner(as: UserID.self)
     let session = token.part(as: SessionID.self)
     let rotated = try await context.write(
-      SessionsQueries.rotate,
-      user,
-      session,
-      context.app.id,
-      BinaryBytes(token.salt),
-      token.number,
-      lifetime,
-      context.app.sessionSettings.longestSession,
-      style,
-      client,
-      context.app.sessionSettings.mfa == .required,
-      refreshPause,
-      refreshLimit
+      SessionsQueries.rotate, user, session, context.app.id, BinaryBytes(token.salt), token.number,
+      lifetime, context.app.sessionSettings.longestSession, style, client,
+      context.app.sessionSettings.mfa == .required, refreshPause, refreshLimit
     )
     if let live = rotated.first { return (user, live) }
     // Another rotation may have just committed.
@@ -112,28 +93,18 @@ import Postgres
 
   /// Returns the current tokens of a session.
   package static func grant(
-    _ live: LiveSession,
-    of user: UserID,
-    as style: SessionStyle = .native,
+    _ live: LiveSession, of user: UserID, as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> TokenSet {
     // From here on, the request acts as the user of the session.
     context.principal = Principal(
-      user,
-      live.session,
-      live.device,
-      in: context.app.id,
-      scopes: Scopes(live.scope)
+      user, live.session, live.device, in: context.app.id, scopes: Scopes(live.scope)
     )
     return TokenSet(
       accessToken: try await accessToken(as: style, context),
       refreshToken: signedRefreshToken(as: style, context)
         ?? Credential(
-          .refreshToken,
-          of: user,
-          part: live.session,
-          number: live.generation,
-          salt: live.salt
+          .refreshToken, of: user, part: live.session, number: live.generation, salt: live.salt
         ).text(context.keys.master),
       lifetime: context.app.sessionSettings.accessTokenLifetime,
       user: user,
@@ -150,9 +121,7 @@ import Postgres
   /// first page.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func page(
-    of user: UserID,
-    before cursor: SessionID? = nil,
-    count: Int = PageLimit.most,
+    of user: UserID, before cursor: SessionID? = nil, count: Int = PageLimit.most,
     _ context: RequestContext
   ) async throws(Failure) -> Page<SessionInfo> {
     let found = try await context.list(SessionsQueries.page, user, context.principal, cursor, count)
@@ -165,9 +134,7 @@ import Postgres
   /// - Throws: `.notFound` if the user has no such session, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   package static func end(
-    _ session: SessionID?,
-    by user: UserID,
-    _ context: RequestContext
+    _ session: SessionID?, by user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)

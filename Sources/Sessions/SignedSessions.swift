@@ -16,27 +16,22 @@ extension Sessions {
   ///
   /// - Throws: `.overloaded`, `.databaseUnavailable`.
   package static func accessToken(
-    as style: SessionStyle,
-    _ context: RequestContext
+    as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> String {
     try await context.tokens.token(
-      of: context.principal,
-      lifetime: context.app.sessionSettings.accessTokenLifetime,
+      of: context.principal, lifetime: context.app.sessionSettings.accessTokenLifetime,
       style.claims(context)
     )
   }
 
   /// Returns the refresh token of a session; nil if those of its style rotate.
   package static func signedRefreshToken(
-    as style: SessionStyle,
-    _ context: RequestContext
+    as style: SessionStyle, _ context: RequestContext
   ) -> String? {
     guard case .signed(let lifetime, let claims) = style.refreshTokens else { return nil }
     return context.tokens.signedRefreshToken(
-      of: context.principal,
-      with: claims(context.principal),
-      lifetime: lifetime ?? context.app.sessionSettings.sessionLifetime,
-      context
+      of: context.principal, with: claims(context.principal),
+      lifetime: lifetime ?? context.app.sessionSettings.sessionLifetime, context
     )
   }
 }
@@ -50,10 +45,7 @@ extension AccessTokens {
 
   /// Returns a JWT with the claims of the wire and those that this server reads.
   fileprivate func signedRefreshToken(
-    of principal: Principal,
-    with claims: JSONObject,
-    lifetime: Duration,
-    _ context: RequestContext
+    of principal: Principal, with claims: JSONObject, lifetime: Duration, _ context: RequestContext
   ) -> String {
     var claims = claims
     claims["sub"] = .string(principal.user?.text ?? "")
@@ -74,15 +66,13 @@ extension AccessTokens {
   ///
   /// - Throws: `.tokenInvalid`, `.tokenExpired`.
   package func principal(
-    ofSignedRefreshToken token: String,
-    _ context: RequestContext
+    ofSignedRefreshToken token: String, _ context: RequestContext
   ) throws(Failure) -> Principal {
     guard token.utf8.count <= 4_096, let dot = token.utf8.lastIndex(of: UInt8(ascii: ".")),
       token.utf8.starts(with: Self.head),
       let shown = [UInt8](base64URL: token[token.utf8.index(after: dot)...]),
       context.keys.master.number(
-        marking: Self.tag + Array(token.utf8[..<dot]),
-        { areSame($0, shown) }
+        marking: Self.tag + Array(token.utf8[..<dot]), { areSame($0, shown) }
       ) != nil,
       let claims = SignedToken(token)?.claims,
       claims["app"]?.string == context.app.id.text,
@@ -111,18 +101,13 @@ extension Sessions {
   ///   - context: the context of the request.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func renew(
-    as style: SessionStyle,
-    _ context: RequestContext
+    as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) {
     let user = try context.principal.user.orGone(context)
     let renewed = try await context.write(
-      SignedSessionQueries.renew,
-      user,
-      context.principal,
-      context.app.sessionSettings.sessionLifetime,
-      context.app.sessionSettings.longestSession,
-      context.app.sessionSettings.mfa == .required,
-      style.name
+      SignedSessionQueries.renew, user, context.principal,
+      context.app.sessionSettings.sessionLifetime, context.app.sessionSettings.longestSession,
+      context.app.sessionSettings.mfa == .required, style.name
     )
     if renewed.isEmpty { throw context.gone }
   }
@@ -149,8 +134,7 @@ package enum SignedSessionQueries {
         or \(.sum("s.created_at", "$4::interval")) > now())
       and meets_mfa($5::boolean, s.amr, s.provider, c.anonymous)
     returning s.session_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [renew]
 }

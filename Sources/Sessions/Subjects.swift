@@ -48,10 +48,7 @@ package struct Subject: RowDecodable, Comparable, Sendable {
 @EventLoop package enum Subjects {
   /// Gives a subject to a user, without waiting; undoes the transaction if another user has it.
   package static func sendClaim(
-    of subject: Subject,
-    for user: UserID,
-    _ identity: IdentityID,
-    in transaction: Transaction
+    of subject: Subject, for user: UserID, _ identity: IdentityID, in transaction: Transaction
   ) -> Sent<NoRow> {
     let (provider, name) = (subject.provider, subject.name)
     let claim = CredentialRowQueries.claim
@@ -70,10 +67,7 @@ package struct Subject: RowDecodable, Comparable, Sendable {
   ///
   /// It may stay reserved for the user, as long as a mailed token can restore it.
   package static func release(
-    email key: String,
-    reserved isReserved: Bool,
-    of user: UserID,
-    in transaction: Transaction
+    email key: String, reserved isReserved: Bool, of user: UserID, in transaction: Transaction
   ) {
     guard isReserved else {
       return release([Subject(email: key)], of: user, in: transaction)
@@ -84,10 +78,7 @@ package struct Subject: RowDecodable, Comparable, Sendable {
 
   /// Returns whether the address of a user came with an identity: its issuer or an import named it.
   package static func names(
-    _ key: String?,
-    _ identity: IdentityID,
-    of user: UserID,
-    in transaction: Transaction
+    _ key: String?, _ identity: IdentityID, of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> Bool {
     guard let key else { return false }
     let found = try await transaction.run(SubjectQueries.identity, transaction.app.id, key, user)
@@ -104,8 +95,7 @@ package enum SubjectQueries {
     """
     select user_id from identity_subjects
     where app_id = $1 and provider = $2 and subject = $3 and reserved_until is null
-    """
-  )
+    """)
 
   /// Returns the user who signs in with a password by an address, which may be a linked one.
   ///
@@ -116,8 +106,7 @@ package enum SubjectQueries {
     select user_id from identity_subjects
     where app_id = $1 and provider = 'email' and subject = $2
       and (reserved_until is null or reserved_until = 'infinity')
-    """
-  )
+    """)
 
   /// Returns the identity with which an address of a user came.
   static let identity = Statement<IdentityID, AppID, String, UserID>(
@@ -126,16 +115,14 @@ package enum SubjectQueries {
     select identity_id from identity_subjects
     where app_id = $1 and provider = 'email' and subject = $2 and user_id = $3
       and reserved_until is null
-    """
-  )
+    """)
 
   package static let release = Statement<NoRow, AppID, IdentityProvider, String, UserID>(
     "subjects.release",
     """
     delete from identity_subjects
     where app_id = $1 and provider = $2 and subject = $3 and user_id = $4
-    """
-  )
+    """)
 
   /// - Parameter 4: the time of the transaction.
   static let reserve = Statement<NoRow, AppID, String, UserID, ServerTime>(
@@ -143,8 +130,7 @@ package enum SubjectQueries {
     """
     update identity_subjects set reserved_until = $4::timestamptz + interval '7 days'
     where app_id = $1 and provider = 'email' and subject = $2 and user_id = $3
-    """
-  )
+    """)
 
   static let addReserved = Statement<NoRow, UserID, String, ServerTime>(
     "subjects.add_reserved",
@@ -153,8 +139,7 @@ package enum SubjectQueries {
     values ($1, 'email', $2, $3::timestamptz + interval '7 days')
     on conflict (user_id, provider, subject) do update
     set reserved_until = excluded.reserved_until
-    """
-  )
+    """)
 
   /// Returns all subjects of a user, and some that other users may have got since.
   package static let ofUser = Statement<Subject, UserID>(
@@ -170,8 +155,7 @@ package enum SubjectQueries {
     select 'auth0', foreign_id from users where user_id = $1 and foreign_id is not null
     union
     select provider, subject from additional_subjects where user_id = $1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     holder, signer, identity, release, reserve, addReserved, ofUser,

@@ -20,11 +20,7 @@ struct TokenCache {
     let removals: Int
 
     @EventLoop init(
-      token: [UInt8],
-      principal: Principal,
-      audience: [String]? = nil,
-      expires: Int,
-      keys: AppKeys
+      token: [UInt8], principal: Principal, audience: [String]? = nil, expires: Int, keys: AppKeys
     ) {
       self.token = token
       self.principal = principal

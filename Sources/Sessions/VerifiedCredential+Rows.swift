@@ -13,8 +13,7 @@ package enum CredentialRowQueries {
     on conflict (app_id, provider, subject) do update
     set user_id = case when require(s.user_id = excluded.user_id) then excluded.user_id end,
       identity_id = excluded.identity_id
-    """
-  )
+    """)
 
   /// Gives a subject at a provider to a user; returns no row if it is taken.
   package static let claimIfFree = Statement<
@@ -25,8 +24,7 @@ package enum CredentialRowQueries {
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
     values ($1, $2, $3, $4, $5)
     on conflict (app_id, provider, subject) do nothing returning subject
-    """
-  )
+    """)
 
   /// Gives an address to a user; undoes the transaction if another user has it.
   ///
@@ -51,8 +49,7 @@ package enum CredentialRowQueries {
       identity_id = excluded.identity_id, reserved_until = null,
       assigned = excluded.assigned and (
         s.assigned or s.user_id <> excluded.user_id or s.reserved_until is not null)
-    """
-  )
+    """)
 
   /// Gives a linked address to a user, whose own address stays; undoes the transaction if it is
   /// taken.
@@ -66,8 +63,7 @@ package enum CredentialRowQueries {
     values ($1, 'email', $2, $3, $4, 'infinity')
     on conflict (app_id, provider, subject) do update
     set user_id = case when require(s.subject <> excluded.subject) then excluded.user_id end
-    """
-  )
+    """)
 
   /// Gives an address to a new user if it is free; returns no row if another user has it.
   package static let takeFreeAddress = Statement<
@@ -82,8 +78,7 @@ package enum CredentialRowQueries {
       assigned = false
     where s.reserved_until < $5::timestamptz
     returning subject
-    """
-  )
+    """)
 
   package static let addIdentity = Statement<
     NoRow, UserID, IdentityID, AppID, IdentityProvider, String
@@ -92,8 +87,7 @@ package enum CredentialRowQueries {
     """
     insert into identities (user_id, identity_id, app_id, provider, subject)
     values ($1, $2, $3, $4, $5)
-    """
-  )
+    """)
 
   /// Writes the password of a user; returns no row if the user has one.
   package static let addPassword = Statement<String, UserID, String>(
@@ -101,8 +95,7 @@ package enum CredentialRowQueries {
     """
     insert into passwords (user_id, hash) values ($1, $2)
     on conflict (user_id) do nothing returning user_id
-    """
-  )
+    """)
 
   /// Makes a user with a new credential no guest, and raises its version.
   package static let settle = Statement<NoRow, UserID>(
@@ -111,8 +104,7 @@ package enum CredentialRowQueries {
     with guest as (delete from identities where user_id = $1 and provider = 'anonymous')
     update users set anonymous = false, version = version + 1, updated_at = now()
     where user_id = $1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     claim, claimIfFree, takeAddress, linkAddress, takeFreeAddress, addIdentity, addPassword, settle,

@@ -24,10 +24,7 @@ package struct VerifiedCredential: Sendable {
   package var isOfNewUser = false
 
   package init(
-    of user: UserID,
-    _ kind: Kind,
-    at authenticatedAt: Int? = nil,
-    isOfNewUser: Bool = false
+    of user: UserID, _ kind: Kind, at authenticatedAt: Int? = nil, isOfNewUser: Bool = false
   ) {
     self.user = user
     self.kind = kind
@@ -37,10 +34,7 @@ package struct VerifiedCredential: Sendable {
 
   /// Reads a credential that an authentication flow has kept.
   package init(
-    of user: UserID,
-    provider: IdentityProvider,
-    evidence: String,
-    at authenticatedAt: Int?
+    of user: UserID, provider: IdentityProvider, evidence: String, at authenticatedAt: Int?
   ) {
     let kind: Kind =
       switch provider {
@@ -119,8 +113,7 @@ package struct VerifiedCredential: Sendable {
 /// Each undoes the transaction if the credential is not valid any more.
 package enum CredentialQueries {
   static let user = Statement<NoRow, UserID>(
-    "credentials.user",
-    "select require((select blocked_at is null from users where user_id = $1))"
+    "credentials.user", "select require((select blocked_at is null from users where user_id = $1))"
   )
 
   static let password = Statement<NoRow, UserID, String>(
@@ -129,16 +122,14 @@ package enum CredentialQueries {
     select require((select blocked_at is null from users where user_id = $1)
       and (exists (select 1 from passwords where user_id = $1 and hash = $2)
         or exists (select 1 from identities where user_id = $1 and password_hash = $2)))
-    """
-  )
+    """)
 
   static let email = Statement<NoRow, UserID, String>(
     "credentials.email",
     """
     select require((
       select blocked_at is null and email_key(email) = $2 from users where user_id = $1))
-    """
-  )
+    """)
 
   static let identity = Statement<NoRow, UserID, IdentityProvider, String>(
     "credentials.identity",
@@ -146,8 +137,7 @@ package enum CredentialQueries {
     select require((select blocked_at is null from users where user_id = $1)
       and exists (
         select 1 from identities where user_id = $1 and provider = $2 and subject = $3))
-    """
-  )
+    """)
 
   static let apiKey = Statement<NoRow, UserID, APIKeyID>(
     "credentials.api_key",
@@ -155,8 +145,7 @@ package enum CredentialQueries {
     select require((select blocked_at is null from users where user_id = $1)
       and exists (
         select 1 from api_keys where user_id = $1 and key_id = $2 and disabled_at is null))
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [user, password, email, identity, apiKey]
 }

@@ -39,9 +39,7 @@ package enum IssuerKeys {
     func holds<Hash: HashFunction>(_: Hash.Type) -> Bool {
       secret.count >= Hash.Digest.byteCount
         && HMAC<Hash>.isValidAuthenticationCode(
-          token.signature,
-          authenticating: token.signed,
-          using: SymmetricKey(data: secret)
+          token.signature, authenticating: token.signed, using: SymmetricKey(data: secret)
         )
     }
 

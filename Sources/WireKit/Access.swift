@@ -61,8 +61,7 @@ package struct BearerKind: Sendable, Equatable {
   ///   - identify: verifies a token and its scopes for a call whose app is known. The service
   ///     then checks that the owner belongs to the app, and that a required fresh session is there.
   package init(
-    _ name: String,
-    isOfForm: @escaping @Sendable (String) -> Bool,
+    _ name: String, isOfForm: @escaping @Sendable (String) -> Bool,
     identify: @escaping @EventLoop @Sendable (String, Call) async throws(Failure) -> BearerOwner
   ) {
     self.name = name

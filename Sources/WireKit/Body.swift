@@ -109,10 +109,7 @@ package enum Body: Sendable {
   /// - Returns: the body.
   /// - Throws: the error in the body.
   static func read(
-    _ bytes: [UInt8],
-    as format: BodyFormat,
-    by rule: BodyRule,
-    boundary: String?
+    _ bytes: [UInt8], as format: BodyFormat, by rule: BodyRule, boundary: String?
   ) throws(Failure) -> Body {
     let limits: JSONLimits = rule.holdsDocuments ? .holding : .standard
     switch format {

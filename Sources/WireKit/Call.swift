@@ -55,9 +55,7 @@ extension Route {
   package var failure: Failure?
 
   init(
-    _ request: Request,
-    _ bodySource: any BodySource,
-    _ dependencies: Dependencies,
+    _ request: Request, _ bodySource: any BodySource, _ dependencies: Dependencies,
     isOfOperator: Bool
   ) {
     self.isOfOperator = isOfOperator
@@ -123,9 +121,7 @@ extension Route {
   /// Makes a user the principal of the request, after checking the scope and the proof of the
   /// route.
   func identify(
-    _ principal: Principal,
-    scope: String? = nil,
-    proof: Access.Proof
+    _ principal: Principal, scope: String? = nil, proof: Access.Proof
   ) async throws(Failure) {
     if let scope, !principal.scopes.contains(scope) { throw .insufficientScope(scope) }
     context.principal = principal

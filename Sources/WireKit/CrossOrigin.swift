@@ -44,12 +44,7 @@ struct CrossOrigin: Sendable {
   }
 
   /// Lets a page of an allowed origin send the request; browsers cache this for ten minutes.
-  func permit(
-    _ origin: String,
-    _ access: Access,
-    methods: String,
-    in response: inout Response
-  ) {
+  func permit(_ origin: String, _ access: Access, methods: String, in response: inout Response) {
     permit(origin, access, in: &response)
     response.add(.accessAllowMethods, methods)
     if !sent.isEmpty { response.add(.accessAllowHeaders, sent) }

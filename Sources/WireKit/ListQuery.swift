@@ -18,9 +18,7 @@ package struct ListQuery {
     let all = known + ["cursor", "limit"]
     var faults = parameters.names.filter { !all.contains($0) }.map { name in
       FieldError(
-        ofParameter: name,
-        "query",
-        "The query may have only \(all.joined(separator: ", "))."
+        ofParameter: name, "query", "The query may have only \(all.joined(separator: ", "))."
       )
     }
     limit = parameters["limit"].map { Int($0) ?? 0 } ?? PageLimit.most
@@ -59,9 +57,7 @@ package struct ListQuery {
   ///
   /// The link has the same path and query, with the next cursor.
   @EventLoop package func response<Item>(
-    _ page: Page<Item>,
-    _ call: Call,
-    _ render: (Item) -> JSON
+    _ page: Page<Item>, _ call: Call, _ render: (Item) -> JSON
   ) -> Response {
     var response = Response(.ok, json: JSON.array(page.items.map(render)).serialized())
     guard let next = page.next else { return response }

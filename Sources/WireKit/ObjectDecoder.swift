@@ -85,9 +85,7 @@ package struct ObjectDecoder {
   package mutating func refuse(_ fault: FieldError) { faults.append(fault) }
 
   private mutating func value<Value>(
-    _ name: String,
-    _ kind: String,
-    _ reading: (JSON) -> Value?
+    _ name: String, _ kind: String, _ reading: (JSON) -> Value?
   ) -> Value? {
     guard let member = object[name] else {
       faults.append(FieldError("/\(name)", "missing", "This member is required."))

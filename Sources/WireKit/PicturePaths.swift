@@ -13,11 +13,7 @@ package enum PicturePaths {
   package static func path(_ name: String) -> String { uploaded + name }
 
   /// Returns the URL of a user's picture, or of a generated one.
-  package static func url(
-    of profile: Profile,
-    at origin: String,
-    _ master: MasterKey
-  ) -> String {
+  package static func url(of profile: Profile, at origin: String, _ master: MasterKey) -> String {
     let generated = AvatarName(of: profile.id, master).text
     return origin + (profile.picture.map(path) ?? self.generated + generated)
   }

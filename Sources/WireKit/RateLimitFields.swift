@@ -8,11 +8,7 @@ extension RateLimitStatus {
   ///
   /// Only nginx counts them, so this is the state for a caller who sends no other request.
   package static let ofWebServer = RateLimitStatus(
-    name: "requests",
-    quota: 1_000,
-    window: .seconds(10),
-    remaining: 999,
-    reset: .seconds(1)
+    name: "requests", quota: 1_000, window: .seconds(10), remaining: 999, reset: .seconds(1)
   )
 }
 
@@ -39,9 +35,7 @@ extension Response {
   ///   - other: the limit to report if it met none; nil to report none.
   ///   - refusal: the error of the response; nil without one.
   mutating func addCounters(
-    of limits: [RateLimitStatus],
-    or other: RateLimitStatus?,
-    after refusal: Failure?
+    of limits: [RateLimitStatus], or other: RateLimitStatus?, after refusal: Failure?
   ) {
     let wait = refusal?.type.kind == .tooMany ? refusal?.retryAfter : nil
     let tightest = limits.min { $0.remaining < $1.remaining } ?? other

@@ -32,15 +32,9 @@ package struct Route: Sendable {
   ///   - summary: the effect of the route, in a few words.
   ///   - handler: the function that answers.
   package init(
-    _ method: Method,
-    _ pattern: String,
-    access: Access,
-    body: BodyRule = .none,
-    isVersioned: Bool = false,
-    issuesSecrets: Bool = false,
-    isCrossOrigin: Bool = true,
-    summary: String,
-    _ handler: @escaping Handler
+    _ method: Method, _ pattern: String, access: Access, body: BodyRule = .none,
+    isVersioned: Bool = false, issuesSecrets: Bool = false, isCrossOrigin: Bool = true,
+    summary: String, _ handler: @escaping Handler
   ) {
     self.method = method
     self.pattern = pattern

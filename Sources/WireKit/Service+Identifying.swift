@@ -23,9 +23,7 @@ extension Service {
   ///
   /// - Throws: `.tokenMissing` if the route is not for operators or API clients.
   private func identifyOperator(
-    _ call: Call,
-    _ access: Access,
-    _ served: ServedWire
+    _ call: Call, _ access: Access, _ served: ServedWire
   ) async throws(Failure) {
     switch access {
     case .client: call.app = try await app(of: call, served)
@@ -38,9 +36,7 @@ extension Service {
   }
 
   private func identify(
-    _ call: Call,
-    _ access: Access,
-    _ served: ServedWire
+    _ call: Call, _ access: Access, _ served: ServedWire
   ) async throws(Failure) {
     switch access {
     case .open:

@@ -21,8 +21,7 @@ package import HTTP
   ///   - isOfOperators: returns whether an address other than this machine may use the server's
   ///     own routes.
   package init(
-    wires: [any Wire],
-    _ dependencies: Dependencies,
+    wires: [any Wire], _ dependencies: Dependencies,
     isOfOperators: @escaping @EventLoop (ClientAddress) -> Bool = { _ in false }
   ) {
     precondition(!wires.isEmpty, "a service without a wire")
@@ -118,9 +117,7 @@ package import HTTP
   /// Pages of other origins may read it too. Otherwise a wrong path would look like a missing
   /// permission.
   private func fail(
-    _ call: Call,
-    _ failure: Failure,
-    _ methods: [Method]? = nil
+    _ call: Call, _ failure: Failure, _ methods: [Method]? = nil
   ) async -> Response {
     let served = wire(of: call.request.path)
     let origin = call.request.field(.origin)
@@ -146,9 +143,7 @@ package import HTTP
 
   /// Returns the wire's response for an error, and records the error for the log.
   private static func response(
-    to failure: Failure,
-    of call: Call,
-    _ served: ServedWire
+    to failure: Failure, of call: Call, _ served: ServedWire
   ) -> Response {
     call.failure = failure
     var response = served.wire.response(to: failure, of: call)
@@ -170,8 +165,7 @@ package import HTTP
   }
 
   private func accessToSomeApp(
-    of origin: String,
-    _ call: Call
+    of origin: String, _ call: Call
   ) async throws(Failure) -> CrossOrigin.Access? {
     CrossOrigin.Access(of: origin, to: try await call.context.apps.all())
   }
@@ -180,10 +174,7 @@ package import HTTP
   ///
   /// It answers preflight for every method, so that the page can read the 405.
   private func options(
-    _ call: Call,
-    _ methods: [Method],
-    _ served: ServedWire,
-    _ origin: String?
+    _ call: Call, _ methods: [Method], _ served: ServedWire, _ origin: String?
   ) async -> Response {
     var response = Response(.noContent)
     response.add(.allow, Self.text(of: methods + [.options]))

@@ -23,9 +23,7 @@ package import Runtime
     let own = origins.flatMap { ["\($0)/", "\($0)/userinfo", "\($0)/api/v2", "\($0)/api/v2/"] }
     guard own.contains(where: { $0.hasSameBytes(as: text) }) else { return nil }
     return FieldError(
-      "/identifier",
-      "own_address",
-      "The identifier must not be an address of this server."
+      "/identifier", "own_address", "The identifier must not be an address of this server."
     )
   }
 

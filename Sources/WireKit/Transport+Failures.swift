@@ -23,8 +23,7 @@ extension ErrorType {
     .titled("The Idempotency-Key is malformed.")
     .remedied("Send 1 to 255 printable characters without spaces, such as a UUID.")
   package static let idempotencyKeyUnsupported = ErrorType(
-    "idempotency_key_unsupported",
-    .malformed
+    "idempotency_key_unsupported", .malformed
   )
   .titled("This route does not accept an Idempotency-Key.")
   .remedied("Omit it. Responses with tokens are never stored, nor are those of public routes.")
@@ -105,8 +104,7 @@ extension Failure {
   /// Maps the error of a body that is not valid JSON.
   convenience init(_ error: JSONError) {
     self.init(
-      error.reason.type,
-      faults: [FieldError(error)],
+      error.reason.type, faults: [FieldError(error)],
       members: [("offset", .number(JSONNumber(error.offset)))]
     )
   }

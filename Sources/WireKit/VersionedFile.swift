@@ -39,8 +39,7 @@ package struct VersionedFile: Sendable {
     response.body = body
     response.add(.contentType, type)
     response.add(
-      .cacheControl,
-      isCurrent ? "public, max-age=31536000, immutable" : "public, max-age=60"
+      .cacheControl, isCurrent ? "public, max-age=31536000, immutable" : "public, max-age=60"
     )
     return response
   }

@@ -154,9 +154,7 @@ extension WebServer {
   }
 
   private static func location(
-    _ error: WebServerError,
-    _ wire: any Wire,
-    at prefix: String
+    _ error: WebServerError, _ wire: any Wire, at prefix: String
   ) -> String {
     let page = wire.page(for: error.failure, at: prefix)
     let exposed = wire.crossOrigin.exposed.map(\.text).joined(separator: ", ")

@@ -35,8 +35,7 @@ struct To: ParsableCommand {
     abstract: "Applies or undoes migrations until a version is the newest.",
     discussion: """
       It undoes migrations of a newer program with the statements that the database has recorded.
-      """
-  )
+      """)
 
   @OptionGroup var options: RunOptions
 
@@ -48,8 +47,7 @@ struct To: ParsableCommand {
 
 struct ShowStatus: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status",
-    abstract: "Lists the migrations and their states."
+    commandName: "status", abstract: "Lists the migrations and their states."
   )
 
   @OptionGroup var options: DatabaseOptions
@@ -86,8 +84,7 @@ struct ShowStatus: ParsableCommand {
 
 struct ShowPlan: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "plan",
-    abstract: "Prints the SQL of a run; changes nothing."
+    commandName: "plan", abstract: "Prints the SQL of a run; changes nothing."
   )
 
   @OptionGroup var options: DatabaseOptions
@@ -107,8 +104,7 @@ struct ShowPlan: ParsableCommand {
       let migrations = try options.files.folder.migrations()
       let session = try await options.session(conninfo, readOnly: true)
       return try await Runner(session, migrations, allowsOutOfOrder: allowOutOfOrder).plan(
-        to: to.map { .version($0) } ?? .latest,
-        grantTo: grantTo
+        to: to.map { .version($0) } ?? .latest, grantTo: grantTo
       )
     }
   }
@@ -122,8 +118,7 @@ struct Verify: ParsableCommand {
       and compares the catalogs of both schemas. For that its role needs the right to create a \
       schema. It waits at most 1 s for the lock of a read on each table. If the database is \
       distributed, it also compares the shards of each table with the table.
-      """
-  )
+      """)
 
   @OptionGroup var options: DatabaseOptions
 
@@ -141,10 +136,7 @@ struct Verify: ParsableCommand {
       if !pending.isEmpty { session.say("\(pending.count) migrations are not applied") }
       let applied = Set(ledger.entries.map(\.version))
       let rehearsal = Rehearsal(
-        session,
-        ledger,
-        migrations.filter { applied.contains($0.version) },
-        grantTo: grantTo
+        session, ledger, migrations.filter { applied.contains($0.version) }, grantTo: grantTo
       )
       if let difference = try await rehearsal.difference() { throw .drift(difference) }
       let distribution = try await session.distribution()

@@ -8,8 +8,7 @@ struct Distribute: ParsableCommand {
       It copies each table in a transaction of its own. A run that was interrupted is continued by \
       the next one. Stop dossierd on all hosts first, and make a backup. The extension Citus and \
       the nodes must be there: see "When one database is not enough" in deploy/README.md.
-      """
-  )
+      """)
 
   @OptionGroup var options: DatabaseOptions
 

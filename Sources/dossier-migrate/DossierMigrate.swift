@@ -74,8 +74,7 @@ struct DatabaseOptions: ParsableArguments {
 
   /// Connects to the database.
   @EventLoop func session(
-    _ conninfo: String,
-    readOnly: Bool = false
+    _ conninfo: String, readOnly: Bool = false
   ) async throws(MigrationError) -> MigratorSession {
     let isQuiet = files.quiet
     return try await MigratorSession.open(conninfo, readOnly: readOnly) { line in
@@ -114,9 +113,7 @@ struct RunOptions: ParsableArguments {
       let migrations = try database.files.folder.migrations()
       let session = try await database.session(conninfo)
       let done = try await Runner(session, migrations, allowsOutOfOrder: allowOutOfOrder).run(
-        to: goal,
-        lockTimeout: lock.lockTimeout,
-        grantTo: role
+        to: goal, lockTimeout: lock.lockTimeout, grantTo: role
       )
       session.connection.close()
       let counts = [Direction.up, .down].compactMap { direction in

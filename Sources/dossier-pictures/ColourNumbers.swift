@@ -67,9 +67,7 @@ extension ColourNumbers {
     case 3:
       var white = primaries.white.xyY
       var colours = cmsCIExyYTRIPLE(
-        Red: primaries.red.xyY,
-        Green: primaries.green.xyY,
-        Blue: primaries.blue.xyY
+        Red: primaries.red.xyY, Green: primaries.green.xyY, Blue: primaries.blue.xyY
       )
       var curves: [OpaquePointer?] = unsafe [curve, curve, curve]
       unsafe profile = unsafe cmsCreateRGBProfile(&white, &colours, &curves)

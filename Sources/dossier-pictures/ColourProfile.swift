@@ -28,9 +28,7 @@ struct ColourProfile {
     default: return nil
     }
     let entries = stride(
-      from: Self.tableStart,
-      through: profile.count - Self.entryLength,
-      by: Self.entryLength
+      from: Self.tableStart, through: profile.count - Self.entryLength, by: Self.entryLength
     )
     let tags = entries.prefix(Self.mostTags).map { profile[$0..<$0 + 4] }
     func has(_ tag: String) -> Bool { tags.contains { $0.elementsEqual(tag.utf8) } }

@@ -56,8 +56,7 @@ enum Decoder {
   ///
   /// - Throws: any status but `.tooLarge`, `.truncated` and `.tooSlow`.
   static func decode(
-    _ input: [UInt8],
-    as kind: PictureKind
+    _ input: [UInt8], as kind: PictureKind
   ) throws(PictureError) -> (header: PictureHeader, bytes: [UInt8]) {
     // vips reads from this memory until the last image is released.
     let chunks = kind == .png ? PNGChunks(input) : nil
@@ -82,9 +81,7 @@ enum Decoder {
   ///
   /// vips fits 16 bits as bytes, which are too few for the dark tones of linear light.
   private static func fit(
-    _ file: UnsafeMutableRawBufferPointer,
-    _ header: borrowing Image,
-    by numbers: ColourNumbers
+    _ file: UnsafeMutableRawBufferPointer, _ header: borrowing Image, by numbers: ColourNumbers
   ) throws(PictureError) -> Image {
     guard header.isDeep else {
       header.setProfile(numbers.profile(colourCount: header.colourCount))
@@ -100,8 +97,7 @@ enum Decoder {
   ///
   /// vips would fit CMYK through XYZ, which shifts its colours. So its ink becomes light first.
   private static func fit(
-    _ file: UnsafeMutableRawBufferPointer,
-    _ header: borrowing Image
+    _ file: UnsafeMutableRawBufferPointer, _ header: borrowing Image
   ) throws(PictureError) -> Image {
     guard header.isCMYK else {
       let fitted = try unsafe Image(fitting: file, into: PictureLimits.side)
@@ -137,10 +133,7 @@ enum Decoder {
     // At 85, and at the size of a profile picture, no artefacts are visible.
     let bytes = try isOpaque ? image.bands(0, count: 3).jpeg(quality: 85) : image.png()
     let header = PictureHeader(
-      type: isOpaque ? .jpeg : .png,
-      width: image.width,
-      height: image.height,
-      count: bytes.count
+      type: isOpaque ? .jpeg : .png, width: image.width, height: image.height, count: bytes.count
     )
     return (header, bytes)
   }

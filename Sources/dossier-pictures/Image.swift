@@ -60,8 +60,7 @@ import PictureContract
 
   /// Returns the image in sRGB, converted by its own profile or by one that vips knows by name.
   func converted(
-    from profile: StaticString? = nil,
-    _ intent: VipsIntent
+    from profile: StaticString? = nil, _ intent: VipsIntent
   ) throws(PictureError) -> Image {
     let name = unsafe profile.map { unsafe UnsafeRawPointer($0.utf8Start) }
     return try unsafe Image {

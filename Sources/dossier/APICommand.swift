@@ -14,8 +14,7 @@ struct APICommand: ParsableCommand {
 
         dossier api GET /v1/users/697deec0e5087f36371ad126/metadata --json
         echo '{"plan":"premium"}' | dossier api PATCH /v1/users/697deec0e5087f36371ad126/app-metadata -
-      """
-  )
+      """)
   @OptionGroup var options: AppOptions
 
   @Option(help: "Changes nothing unless the stored version is this one.")

@@ -9,8 +9,7 @@ import JSON
 
 struct AppCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "app",
-    abstract: "Apps, their settings and host names.",
+    commandName: "app", abstract: "Apps, their settings and host names.",
     subcommands: [Create.self, List.self, Show.self, Set.self, Host.self, Delete.self]
   )
 
@@ -57,8 +56,7 @@ struct AppCommand: ParsableCommand {
 
         Settings:
         \(SettingsCatalog.all.table)
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
 
     @Option(help: "Changes nothing unless the stored version is this one.")
@@ -72,10 +70,7 @@ struct AppCommand: ParsableCommand {
       let body = APIRequest.Body.mergePatch(["settings": patch])
       options.common.run { context async throws(CommandFailure) in
         let changed = try await context.send(
-          .patch,
-          context.path(of: options.app),
-          body,
-          ifVersion: ifVersion
+          .patch, context.path(of: options.app), body, ifVersion: ifVersion
         )
         return CommandOutput(changed, brief: changed.brief(["name", "version"], settings))
       }
@@ -89,8 +84,7 @@ struct AppCommand: ParsableCommand {
         It deletes a hundred users at a time, and the app last. If it is interrupted, run it again. \
         The audit log of the deployment keeps the deletion; the app's own log is deleted with it. \
         Remove the app from the configuration of nginx and of clients yourself.
-        """
-    )
+        """)
     @OptionGroup var common: CommonOptions
     @OptionGroup var consent: Consent
 

@@ -19,8 +19,7 @@ struct BreachedPasswordCommand: ParsableCommand {
         The order does not matter. The file takes 8 bytes for each password, and twice that during a \
         run with a list that is not sorted. It is replaced as a whole when it is complete, and workers \
         use it at once. The command needs neither the settings nor the database.
-        """
-    )
+        """)
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The list; - is standard input.")

@@ -10,8 +10,7 @@ struct Calibrate: ParsableCommand {
       Measures Argon2id and prints settings for dossierd. Run it while the machine is idle. More \
       memory is better than more passes. A worker needs the memory once for each of its \
       hashing_threads. When the settings change, each password is hashed again at the next login.
-      """
-  )
+      """)
   @OptionGroup var output: OutputOptions
 
   @Option(help: ArgumentHelp("The time for one hash, at least 10.", valueName: "milliseconds"))

@@ -85,8 +85,7 @@ struct Certificates {
     guard descriptor >= 0 else {
       guard errno != EACCES else { return nil }
       return Doctor.Finding(
-        what,
-        "\(systemMessage(errno)): give ssl_certificate the path of the file"
+        what, "\(systemMessage(errno)): give ssl_certificate the path of the file"
       )
     }
     close(descriptor)
@@ -101,8 +100,7 @@ struct Certificates {
     guard let served, let found = run(["x509", "-noout"], served.output), found.ending == .exited(0)
     else { return Doctor.Finding(what, "nginx serves no certificate there. Is nginx running?") }
     return finding(
-      what,
-      input: served.output,
+      what, input: served.output,
       remedy: "renew it; if its file is newer, reload nginx (systemctl reload nginx)"
     )
   }
@@ -111,10 +109,7 @@ struct Certificates {
   ///
   /// The exit statuses of openssl decide: its texts differ between versions and languages.
   private static func finding(
-    _ what: String,
-    _ source: [String] = [],
-    input: [UInt8] = [],
-    remedy: String
+    _ what: String, _ source: [String] = [], input: [UInt8] = [], remedy: String
   ) -> Doctor.Finding {
     let command = ["x509", "-noout"] + source
     guard let found = run(command, input),
@@ -127,8 +122,7 @@ struct Certificates {
     if checked.ending == .exited(0) { return Doctor.Finding(what) }
     let date = String(decoding: dated.output, as: UTF8.self).split(separator: "=").last ?? ""
     return Doctor.Finding(
-      what,
-      "it expires within \(days) days (\(date.split(separator: "\n").first ?? "")): \(remedy)"
+      what, "it expires within \(days) days (\(date.split(separator: "\n").first ?? "")): \(remedy)"
     )
   }
 

@@ -29,14 +29,12 @@ struct ClientCommand: ParsableCommand {
 
         An id is unique in the deployment. Such a secret is valid at /oauth, and not for /v1, which \
         needs one that this server made.
-        """
-    )
+        """)
     @OptionGroup var common: CommonOptions
 
     @Option(
       help: ArgumentHelp(
-        "The app that it belongs to; by default that of the setting app.",
-        valueName: "name"
+        "The app that it belongs to; by default that of the setting app.", valueName: "name"
       )
     )
     var app: String?
@@ -47,8 +45,7 @@ struct ClientCommand: ParsableCommand {
     @Option(
       name: .customLong("callback"),
       help: ArgumentHelp(
-        "A URL that browsers may be sent to; may be given several times.",
-        valueName: "url"
+        "A URL that browsers may be sent to; may be given several times.", valueName: "url"
       )
     )
     var callbacks: [String] = []
@@ -124,8 +121,7 @@ struct ClientCommand: ParsableCommand {
         body["app"] = app.map(JSON.string) ?? .null
         let made = try await context.send(.post, "/v1/clients", .json(.object(body)))
         return CommandOutput(
-          made.with(domain),
-          remark: made["secret"] == nil ? nil : "the secret is not shown again"
+          made.with(domain), remark: made["secret"] == nil ? nil : "the secret is not shown again"
         )
       }
     }
@@ -139,8 +135,7 @@ struct ClientCommand: ParsableCommand {
 
     func run() throws {
       options.common.send(
-        .get,
-        "/v1/clients" + (options.app.map { "?app=\(segment($0))" } ?? ""),
+        .get, "/v1/clients" + (options.app.map { "?app=\(segment($0))" } ?? ""),
         columns: ["id", "app", "kind", "name", "disabled", "created_at", "scopes"]
       )
     }
@@ -165,8 +160,7 @@ struct ClientCommand: ParsableCommand {
 
         Settings:
         \(SettingsCatalog.client.table)
-        """
-    )
+        """)
     @OptionGroup var client: ClientArgument
 
     @Option(help: "Changes nothing unless the stored version is this one.")
@@ -191,10 +185,7 @@ struct ClientCommand: ParsableCommand {
       let json = JSON.object(body)
       client.common.run { context async throws(CommandFailure) in
         let changed = try await context.send(
-          .patch,
-          client.path,
-          .mergePatch(json),
-          ifVersion: ifVersion
+          .patch, client.path, .mergePatch(json), ifVersion: ifVersion
         )
         return CommandOutput(
           try await context.withDomain(changed),
@@ -259,10 +250,7 @@ extension CommandContext {
   }
 
   /// Returns the domain of the clients of an app; nil for a client that signs no users in.
-  fileprivate func domain(
-    of app: String?,
-    kind: String?
-  ) async throws(CommandFailure) -> String? {
+  fileprivate func domain(of app: String?, kind: String?) async throws(CommandFailure) -> String? {
     guard let app, kind != ClientKind.machine.rawValue else { return nil }
     return try await send(.get, path(of: app))["hosts"]?.array?.first?.string ?? deploymentHost
   }

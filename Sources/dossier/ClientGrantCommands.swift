@@ -9,10 +9,7 @@ extension ClientCommand {
     )
     @OptionGroup var grant: GrantArguments
 
-    @Option(
-      name: .customLong("scope"),
-      help: "A scope of the API; may be given several times."
-    )
+    @Option(name: .customLong("scope"), help: "A scope of the API; may be given several times.")
     var scopes: [String] = []
 
     func validate() throws {
@@ -35,9 +32,7 @@ extension ClientCommand {
 
     func run() throws {
       client.common.send(
-        .get,
-        "\(client.path)/grants",
-        columns: ["resource_server", "identifier", "name", "scopes"]
+        .get, "\(client.path)/grants", columns: ["resource_server", "identifier", "name", "scopes"]
       )
     }
   }

@@ -32,8 +32,7 @@ extension ClientCommand {
 
         Exit codes: 0 if all is done, 12 if a file breaks a rule, 17 if a step failed, 21 if a file \
         cannot be read; dossier --help has others.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
 
     @Flag(help: "Prints what would be done, and changes nothing.")
@@ -54,19 +53,14 @@ extension ClientCommand {
 
 extension CommandContext {
   fileprivate func importTenant(
-    _ export: TenantExport,
-    into app: String?,
-    isPlan: Bool
+    _ export: TenantExport, into app: String?, isPlan: Bool
   ) async throws(CommandFailure) -> CommandOutput {
     let work = try await run(in: app) { context async throws(Failure) in
       try await TenantImport(export, context)
     }
     guard work.faults.isEmpty else {
       let lines = work.faults.map { TenantFiles.line(of: $0.error, in: $0.file) }
-      throw CommandFailure(
-        (lines + ["Nothing was changed."]).joined(separator: "\n"),
-        .invalid
-      )
+      throw CommandFailure((lines + ["Nothing was changed."]).joined(separator: "\n"), .invalid)
     }
     for name in work.others { say(Table.visible("not imported: \(name)")) }
     var (status, remark) = (ExitStatus.success, isPlan ? "nothing was changed" : nil)
@@ -128,10 +122,7 @@ private enum TenantFiles {
   }
 
   private static func add(
-    _ path: String,
-    _ name: String,
-    _ kind: TenantExport.Kind?,
-    to export: inout TenantExport,
+    _ path: String, _ name: String, _ kind: TenantExport.Kind?, to export: inout TenantExport,
     _ count: inout Int
   ) throws(CommandFailure) {
     count += 1
@@ -142,10 +133,7 @@ private enum TenantFiles {
   }
 
   private static func add(
-    _ path: String,
-    _ name: String,
-    _ kind: TenantExport.Kind?,
-    to export: inout TenantExport
+    _ path: String, _ name: String, _ kind: TenantExport.Kind?, to export: inout TenantExport
   ) throws(CommandFailure) {
     guard !isYAML(name) else {
       throw CommandFailure(Table.visible("\(name) is YAML; convert it to JSON"), .invalid)

@@ -16,10 +16,7 @@ extension ConfigurationOptions {
   ///   - signals: the signals that the command handles itself.
   ///   - body: the command.
   func run(
-    asJSON: Bool,
-    isLarge: Bool = false,
-    lacksKey: Bool = false,
-    signals: [Int32] = [],
+    asJSON: Bool, isLarge: Bool = false, lacksKey: Bool = false, signals: [Int32] = [],
     _ body: @escaping CommandBody
   ) -> Never {
     let configuration: Configuration

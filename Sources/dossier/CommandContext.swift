@@ -44,19 +44,13 @@ import Postgres
     let agent = "dossier (\(ProcessInfo.processInfo.userName))"
     let dependencies = configuration.dependencies(
       on: database,
-      Pools(
-        passwords: calculator,
-        pictures: calculator,
-        files: pool,
-        calculator: calculator
-      ),
+      Pools(passwords: calculator, pictures: calculator, files: pool, calculator: calculator),
       // The workers send the queued mail.
       sendsMail: configuration.mail.isSomewhere,
       report: say
     )
     deployment = RequestContext(
-      dependencies,
-      principal: Principal(.operator, in: .deployment, scopes: .everything),
+      dependencies, principal: Principal(.operator, in: .deployment, scopes: .everything),
       agent: agent
     )
     api = ManagementAPI(dependencies, agent: agent)
@@ -87,10 +81,7 @@ import Postgres
 
   /// Sends a request, and returns the JSON of the response; null without a body.
   func send(
-    _ method: HTTP.Method,
-    _ path: String,
-    _ body: APIRequest.Body = .none,
-    to app: String? = nil,
+    _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none, to app: String? = nil,
     ifVersion: Int? = nil
   ) async throws(CommandFailure) -> JSON {
     var request = APIRequest(method, path, body)
@@ -121,10 +112,7 @@ import Postgres
   /// - Returns: the output.
   /// - Throws: an error of the API.
   func list(
-    _ path: String,
-    _ query: [String: String?] = [:],
-    of app: String? = nil,
-    options: ListOptions,
+    _ path: String, _ query: [String: String?] = [:], of app: String? = nil, options: ListOptions,
     columns: [String]
   ) async throws(CommandFailure) -> CommandOutput {
     let limit = options.all ? nil : options.limit
@@ -135,10 +123,7 @@ import Postgres
 
   /// Returns items of a list, all without a limit, and the cursor of what follows.
   func items(
-    _ path: String,
-    _ query: [String: String?] = [:],
-    of app: String? = nil,
-    limit: Int?,
+    _ path: String, _ query: [String: String?] = [:], of app: String? = nil, limit: Int?,
     from start: String? = nil
   ) async throws(CommandFailure) -> (rows: [JSON], next: String?) {
     var rows: [JSON] = []
@@ -174,8 +159,7 @@ import Postgres
   ///
   /// - Throws: the failure as the API reports it.
   func run<Result>(
-    in app: String?,
-    _ body: @EventLoop (RequestContext) async throws(Failure) -> Result
+    in app: String?, _ body: @EventLoop (RequestContext) async throws(Failure) -> Result
   ) async throws(CommandFailure) -> Result {
     try await run { context async throws(Failure) in
       let app = try await context.apps.app(named: app ?? defaultApp, host: nil)

@@ -30,12 +30,8 @@ struct CommonOptions: ParsableArguments {
   ///   - consent: how the operator confirms it; nil if that is not needed.
   ///   - question: what the operator confirms.
   func send(
-    _ method: HTTP.Method,
-    _ path: String,
-    _ body: APIRequest.Body = .none,
-    columns: [String]? = nil,
-    asking consent: Consent? = nil,
-    _ question: String = ""
+    _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none,
+    columns: [String]? = nil, asking consent: Consent? = nil, _ question: String = ""
   ) -> Never {
     run { context async throws(CommandFailure) in
       try consent?.ask(question)
@@ -61,12 +57,8 @@ struct AppOptions: ParsableArguments {
   ///   - consent: how the operator confirms it; nil if that is not needed.
   ///   - question: what the operator confirms.
   func send(
-    _ method: HTTP.Method,
-    _ path: String,
-    _ body: APIRequest.Body = .none,
-    columns: [String]? = nil,
-    asking consent: Consent? = nil,
-    _ question: String = ""
+    _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none,
+    columns: [String]? = nil, asking consent: Consent? = nil, _ question: String = ""
   ) -> Never {
     common.run { context async throws(CommandFailure) in
       try consent?.ask(question)

@@ -16,10 +16,7 @@ struct CommandOutput: Sendable {
 
   /// Creates an output; null prints nothing.
   init(
-    _ value: JSON,
-    columns: [String]? = nil,
-    brief: JSON? = nil,
-    remark: String? = nil,
+    _ value: JSON, columns: [String]? = nil, brief: JSON? = nil, remark: String? = nil,
     status: ExitStatus = .success
   ) {
     self.status = status

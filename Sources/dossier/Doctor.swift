@@ -20,15 +20,13 @@ struct Doctor: ParsableCommand {
       rights, master key and app, the nodes of a distributed database, a write that it rolls back, \
       the sockets of the workers, nginx's configuration and certificates, mail, clocks and limits. Run it on the host that serves, as the \
       user that serves.
-      """
-  )
+      """)
   @OptionGroup var settings: ConfigurationOptions
   @OptionGroup var output: OutputOptions
 
   @Option(
     help: ArgumentHelp(
-      "The folder of nginx's files; by default /etc/nginx, if it exists.",
-      valueName: "folder"
+      "The folder of nginx's files; by default /etc/nginx, if it exists.", valueName: "folder"
     )
   )
   var nginx: String?
@@ -257,10 +255,7 @@ extension CommandContext {
   ///
   /// It names the senders to the relay, which often refuses the name in EHLO only then. It sends no
   /// message.
-  private func mail(
-    _ settings: MailRelaySettings,
-    from senders: [String]
-  ) async -> Doctor.Finding {
+  private func mail(_ settings: MailRelaySettings, from senders: [String]) async -> Doctor.Finding {
     guard settings.isSomewhere else {
       let fault = "the setting mail is empty: addresses cannot be verified, nor passwords reset"
       return Doctor.Finding("mail", fault)

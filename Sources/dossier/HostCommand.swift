@@ -29,10 +29,7 @@ extension AppCommand {
           do throws(CommandFailure) {
             let version = app["version"]?.number?.int
             let changed = try await context.send(
-              .patch,
-              path,
-              .mergePatch(body),
-              ifVersion: version
+              .patch, path, .mergePatch(body), ifVersion: version
             )
             return CommandOutput(changed, brief: changed.brief(["name", "hosts", "version"], []))
           } catch {

@@ -13,8 +13,7 @@ extension ImportRequest {
   /// - Throws: an error if the file of hashes cannot be read, or of the database.
   /// - Returns: also the digest of a second file that the reader joins.
   @EventLoop func foreignReader(
-    for app: App,
-    _ context: CommandContext
+    for app: App, _ context: CommandContext
   ) async throws(CommandFailure) -> (reader: (any ForeignReader)?, file: BinaryBytes?) {
     switch format {
     case .dossier: return (nil, nil)
@@ -27,15 +26,13 @@ extension ImportRequest {
         try await Issuers.list(of: app.name, context)
       }
       let named = Dictionary(
-        issuers.map { ($0.name, $0.issuer) },
-        uniquingKeysWith: { first, _ in first }
+        issuers.map { ($0.name, $0.issuer) }, uniquingKeysWith: { first, _ in first }
       )
       let listed = try await context.run { context async throws(Failure) in
         try await Roles.list(of: app.id, context)
       }
       let roles = Dictionary(
-        listed.map { (ByteString($0.name), $0.id) },
-        uniquingKeysWith: { first, _ in first }
+        listed.map { (ByteString($0.name), $0.id) }, uniquingKeysWith: { first, _ in first }
       )
       guard let path = hashes else { return (Auth0Reader(issuers: named, roles: roles), nil) }
       let (found, digest) = try await Self.hashes(in: path)

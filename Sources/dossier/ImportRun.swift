@@ -69,12 +69,7 @@ struct ImportRequest: Sendable {
     }
     let source = request.source == "-" ? "-" : Self.absolute(request.source)
     work = try await context.run(in: request.app) { context async throws(Failure) in
-      try await UserImport.open(
-        source,
-        request.existing,
-        isResumed: request.isResumed,
-        context
-      )
+      try await UserImport.open(source, request.existing, isResumed: request.isResumed, context)
     }
     rowsBefore = work.progress.tally.rows
     if let path = request.results {
@@ -136,18 +131,12 @@ struct ImportRequest: Sendable {
       guard let line = try foreign?.translated(text) else {
         return .success(
           try ImportedUser(
-            text,
-            stringLimit: stringLimit,
-            mixesScripts: mixesScripts,
-            schemas: schemas
+            text, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas
           )
         )
       }
       var user = try ImportedUser(
-        line.row,
-        stringLimit: stringLimit,
-        mixesScripts: mixesScripts,
-        schemas: schemas
+        line.row, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas
       )
       (user.roles, user.leftOut) = (line.roles, line.leftOut)
       return .success(user)
@@ -212,8 +201,7 @@ struct ImportRequest: Sendable {
     let tally = work.progress.tally
     let rows = tally.rows - rowsBefore
     return CommandOutput(
-      tally.json,
-      remark: "\(rows) rows now, \(line.rate(of: rows)) a second",
+      tally.json, remark: "\(rows) rows now, \(line.rate(of: rows)) a second",
       status: tally.failed > 0 ? .someFailed : .success
     )
   }

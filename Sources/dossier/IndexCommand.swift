@@ -17,8 +17,7 @@ struct IndexCommand: ParsableCommand {
       discussion: """
         Users can be searched by the path when the command has ended. If it is interrupted, run it \
         again: it continues.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
 
     @Option(help: "The type of the values: text, number or boolean. No other values are found.")
@@ -42,9 +41,7 @@ struct IndexCommand: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Lists the search indexes of an app."
-    )
+    static let configuration = CommandConfiguration(abstract: "Lists the search indexes of an app.")
     @OptionGroup var options: AppOptions
 
     func run() throws {

@@ -5,8 +5,7 @@ import Encoding
 
 struct IssuerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "issuer",
-    abstract: "Issuers whose tokens (JWT) an app accepts for sign-in.",
+    commandName: "issuer", abstract: "Issuers whose tokens (JWT) an app accepts for sign-in.",
     subcommands: [Add.self, List.self, Remove.self]
   )
 
@@ -26,8 +25,7 @@ struct IssuerCommand: ParsableCommand {
     var url: String?
 
     @Option(
-      name: .customLong("jwks-file"),
-      help: "A file with its public keys, a JSON Web Key Set."
+      name: .customLong("jwks-file"), help: "A file with its public keys, a JSON Web Key Set."
     )
     var setFile: String?
 
@@ -98,17 +96,12 @@ struct IssuerCommand: ParsableCommand {
 
     func run() throws {
       options.send(
-        .get,
-        "/v1/issuers",
-        columns: ["name", "issuer", "audience", "keys", "jwks_url"]
-      )
+        .get, "/v1/issuers", columns: ["name", "issuer", "audience", "keys", "jwks_url"])
     }
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Removes an issuer; its users stay."
-    )
+    static let configuration = CommandConfiguration(abstract: "Removes an issuer; its users stay.")
     @OptionGroup var options: AppOptions
     @OptionGroup var consent: Consent
 

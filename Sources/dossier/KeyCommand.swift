@@ -26,8 +26,7 @@ struct KeyCommand: ParsableCommand {
       discussion: """
         Workers sign with the new keys within a minute. The previous keys verify tokens for another \
         day, the longest lifetime of an access token.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
 
     func run() throws { options.send(.post, "/v1/keys/rotate", columns: KeyCommand.columns) }
@@ -39,8 +38,7 @@ struct KeyCommand: ParsableCommand {
       discussion: """
         The tokens that it signed are refused within a minute, and clients refresh them. If it was \
         the current one, the next login makes another.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
     @OptionGroup var consent: Consent
 
@@ -73,8 +71,7 @@ extension KeyCommand {
         --discard-lost. It removes signing keys, secrets of issuers and queued mail that no key \
         decrypts. All users must sign in again; their passwords stay valid. Create API keys, \
         clients, and issuers with a secret again.
-        """
-    )
+        """)
     @OptionGroup var options: CommonOptions
     @OptionGroup var consent: Consent
 

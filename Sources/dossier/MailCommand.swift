@@ -23,8 +23,7 @@ struct MailCommand: ParsableCommand {
     func run() throws {
       options.run { context async throws(CommandFailure) in
         try await context.list(
-          "/v1/mails",
-          options: list,
+          "/v1/mails", options: list,
           columns: ["id", "app", "kind", "to", "attempts", "next_attempt_at", "last_error"]
         )
       }

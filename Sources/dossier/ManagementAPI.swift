@@ -34,9 +34,7 @@ import WireKit
     fields[.contentType] = request.body.mediaType?.rawValue
     fields[.ifMatch] = request.ifVersion.map { EntityTag($0).description }
     let head = Request(
-      method: request.method,
-      target: request.target,
-      fields: FieldDictionary(fields)
+      method: request.method, target: request.target, fields: FieldDictionary(fields)
     )
     return service.operatorCall(head, BodyInMemory(request.body.bytes))
   }

@@ -5,8 +5,7 @@ import JSON
 
 struct RateLimitCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rate-limit",
-    abstract: "Rate limits, which refuse too many attempts (429).",
+    commandName: "rate-limit", abstract: "Rate limits, which refuse too many attempts (429).",
     subcommands: [Reset.self]
   )
 
@@ -19,14 +18,12 @@ struct RateLimitCommand: ParsableCommand {
         limits of the network and, in IPv6, of its /48. `dossier audit` shows the addresses of \
         refused callers (rate_limited). nginx has limits of its own, which this command does not \
         reset.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
 
     @Option(
       help: ArgumentHelp(
-        "Reset the limits of this network, alone or with those of a user.",
-        valueName: "IP address"
+        "Reset the limits of this network, alone or with those of a user.", valueName: "IP address"
       )
     )
     var network: String?

@@ -5,8 +5,7 @@ import Tenancy
 
 struct ResourceServerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "resource-server",
-    abstract: "APIs that access tokens are for, with their scopes.",
+    commandName: "resource-server", abstract: "APIs that access tokens are for, with their scopes.",
     subcommands: [Create.self, List.self, Show.self, Set.self, Delete.self]
   )
 
@@ -43,8 +42,7 @@ struct ResourceServerCommand: ParsableCommand {
 
     func run() throws {
       options.common.send(
-        .get,
-        "/v1/resource-servers" + (options.app.map { "?app=\(segment($0))" } ?? ""),
+        .get, "/v1/resource-servers" + (options.app.map { "?app=\(segment($0))" } ?? ""),
         columns: ["id", "app", "identifier", "name", "token_seconds", "created_at"]
       )
     }
@@ -63,8 +61,7 @@ struct ResourceServerCommand: ParsableCommand {
       discussion: """
         --scope adds a scope, or changes its description. Its tokens keep a removed scope until \
         they expire.
-        """
-    )
+        """)
     @OptionGroup var server: ResourceServerArgument
     @OptionGroup var details: ResourceServerDetails
 

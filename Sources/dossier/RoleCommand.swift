@@ -4,8 +4,7 @@ import JSON
 
 struct RoleCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "role",
-    abstract: "Roles of an app, with their permissions: scopes of APIs.",
+    commandName: "role", abstract: "Roles of an app, with their permissions: scopes of APIs.",
     subcommands: [
       Create.self, List.self, Show.self, Set.self, Permit.self, Users.self, Delete.self,
     ]
@@ -137,8 +136,7 @@ struct PermissionArguments: ParsableArguments {
 extension UserCommand {
   struct Roles: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Roles of a user.",
-      subcommands: [List.self, Add.self, Remove.self]
+      abstract: "Roles of a user.", subcommands: [List.self, Add.self, Remove.self]
     )
 
     struct List: ParsableCommand {

@@ -20,8 +20,7 @@ struct SchemaCommand: ParsableCommand {
         write; then the result must match. "schema check" lists documents that do not match; run it \
         with --schema before you set a schema. The server refuses unknown keywords, and references to \
         other documents and vocabularies. format has no effect.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
     @Argument(help: .document) var document: DocumentKind
 
@@ -82,8 +81,7 @@ struct SchemaCommand: ParsableCommand {
 
         Exit codes: 0 if all match, 17 if some do not, 10 if the app has no schema of this kind; \
         others as in dossier --help.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
 
     @Option(help: "A schema to try instead of the app's; - is standard input.")
@@ -96,10 +94,7 @@ struct SchemaCommand: ParsableCommand {
         let text: [UInt8]? =
           if let schema { try InputFile.read(schema, upTo: Schemas.sizeLimit) } else { nil }
         return try await context.check(
-          document,
-          of: options.app,
-          by: text,
-          asJSON: options.common.output.isJSON
+          document, of: options.app, by: text, asJSON: options.common.output.isJSON
         )
       }
     }
@@ -120,10 +115,7 @@ extension DocumentKind: ExpressibleByArgument {
 
 extension CommandContext {
   fileprivate func check(
-    _ document: DocumentKind,
-    of app: String?,
-    by text: [UInt8]?,
-    asJSON: Bool
+    _ document: DocumentKind, of app: String?, by text: [UInt8]?, asJSON: Bool
   ) async throws(CommandFailure) -> CommandOutput {
     let app = try await record(of: app).id
     var check = try await run { context async throws(Failure) in
@@ -145,8 +137,7 @@ extension CommandContext {
     }
     line.clear()
     return CommandOutput(
-      .null,
-      remark: "\(documents) documents, \(mismatches) do not fit",
+      .null, remark: "\(documents) documents, \(mismatches) do not fit",
       status: mismatches > 0 ? .someFailed : .success
     )
   }

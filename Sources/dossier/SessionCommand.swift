@@ -18,8 +18,7 @@ struct SessionCommand: ParsableCommand {
       discussion: """
         Their tokens are refused at once, and the users must sign in again. Users who sign in during \
         the run may be signed out too. If the command is interrupted, run it again.
-        """
-    )
+        """)
     @OptionGroup var common: CommonOptions
     @OptionGroup var consent: Consent
 

@@ -14,8 +14,7 @@ struct UserAddressesCommand: ParsableCommand {
       version has stored otherwise: until then, their users cannot sign in by address. It lists \
       conflicts: users who have the same address in two spellings. Delete or readdress one of them, \
       then run the command again. It changes nothing else, and can be repeated.
-      """
-  )
+      """)
   @OptionGroup var common: CommonOptions
 
   @Flag(help: "Only counts what it would rewrite, and lists the conflicts.")
@@ -42,8 +41,7 @@ struct UserAddressesCommand: ParsableCommand {
       }
       let remark = dryRun ? "\(count) addresses would be rewritten" : "\(count) addresses rewritten"
       return CommandOutput(
-        .array(conflicts),
-        columns: ["app", "user_id", "email", "canonical", "other_user_id"],
+        .array(conflicts), columns: ["app", "user_id", "email", "canonical", "other_user_id"],
         remark: "\(remark), \(conflicts.count) in conflict",
         status: conflicts.isEmpty ? .success : .conflict
       )

@@ -10,8 +10,7 @@ extension UserCommand {
       discussion: """
         --remove revokes all that the user has allowed an application, and ends its sessions. The user \
         is asked again at the next sign-in.
-        """
-    )
+        """)
     @OptionGroup var user: UserArgument
 
     @Option(help: ArgumentHelp("The application to remove.", valueName: "client"))

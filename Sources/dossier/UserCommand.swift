@@ -23,8 +23,7 @@ struct UserCommand: ParsableCommand {
         A filter combines terms with and, or, not and parentheses, for example \
         'metadata.theme = "dark" and custom_data.level >= 7'. Operators: = != < <= > >= ^= (begins \
         with) in (…) exists. A filter needs a term on an indexed path: see `dossier index list`.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
     @OptionGroup var list: ListOptions
 
@@ -34,10 +33,7 @@ struct UserCommand: ParsableCommand {
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
         try await context.list(
-          "/v1/users",
-          ["filter": filter],
-          of: options.app,
-          options: list,
+          "/v1/users", ["filter": filter], of: options.app, options: list,
           columns: ["id", "email", "email_verified", "anonymous", "blocked", "created_at"]
         )
       }
@@ -74,10 +70,7 @@ struct UserCommand: ParsableCommand {
 
     func run() throws {
       user.send(
-        .patch,
-        "",
-        .mergePatch(["blocked": true]),
-        asking: consent,
+        .patch, "", .mergePatch(["blocked": true]), asking: consent,
         "Block the user, and end all its sessions?"
       )
     }
@@ -97,8 +90,7 @@ struct UserCommand: ParsableCommand {
         Use it for a user whose address you have checked. It revokes nothing. An attacker may have \
         created the user, so the next reset or code by mail revokes everything else, as for an \
         address that is not verified.
-        """
-    )
+        """)
     @OptionGroup var user: UserArgument
 
     func run() throws { user.send(.post, "/email/verify") }
@@ -122,12 +114,7 @@ struct UserCommand: ParsableCommand {
     @OptionGroup var consent: Consent
 
     func run() throws {
-      user.send(
-        .delete,
-        "",
-        asking: consent,
-        "Delete the user with all its data, permanently?"
-      )
+      user.send(.delete, "", asking: consent, "Delete the user with all its data, permanently?")
     }
   }
 }
@@ -158,17 +145,12 @@ struct UserArgument: ParsableArguments {
   ///   - consent: how the operator confirms it; nil if that is not needed.
   ///   - question: what the operator confirms.
   func send(
-    _ method: HTTP.Method,
-    _ suffix: String,
-    _ body: APIRequest.Body = .none,
-    asking consent: Consent? = nil,
-    _ question: String = ""
+    _ method: HTTP.Method, _ suffix: String, _ body: APIRequest.Body = .none,
+    asking consent: Consent? = nil, _ question: String = ""
   ) -> Never {
     run { context, path async throws(CommandFailure) in
       try consent?.ask("\(question) (\(path.split(separator: "/").last ?? ""))")
-      return CommandOutput(
-        try await context.send(method, path + suffix, body, to: options.app)
-      )
+      return CommandOutput(try await context.send(method, path + suffix, body, to: options.app))
     }
   }
 }

@@ -14,8 +14,7 @@ extension UserCommand {
           dossier user document ada@example.com metadata
           dossier user document ada@example.com app-metadata plan=pro display_announcement=true
           echo '{"theme": "dark"}' | dossier user document ada@example.com metadata --from -
-        """
-    )
+        """)
     @OptionGroup var user: UserArgument
     @Argument(help: .document) var document: DocumentKind
 

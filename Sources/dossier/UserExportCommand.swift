@@ -17,8 +17,7 @@ struct UserExportCommand: ParsableCommand {
       devices, API keys, pictures, the audit log, versions and times of changes. It writes hashes of \
       passwords only with --with-password-hashes. Without them, imported users choose a password by \
       mail.
-      """
-  )
+      """)
   @OptionGroup var options: AppOptions
 
   @Flag(help: "All users of the app.")
@@ -52,8 +51,7 @@ struct UserExportCommand: ParsableCommand {
   }
 
   @EventLoop private func exportAll(
-    _ context: CommandContext,
-    to file: ResultsFile
+    _ context: CommandContext, to file: ResultsFile
   ) async throws(CommandFailure) -> CommandOutput {
     let app = try await context.record(of: options.app).id
     var export = try await context.run { context async throws(Failure) in

@@ -17,8 +17,7 @@ extension UserCommand {
 
         A user with an address and no password chooses one by mail: at once with --mail, otherwise on \
         request.
-        """
-    )
+        """)
     @OptionGroup var options: AppOptions
 
     @Option(
@@ -61,8 +60,7 @@ extension UserCommand {
 
     /// Throws an error, before anything is stored, if the mail could not be sent.
     @EventLoop private func requireMail(
-      of user: JSON,
-      _ context: CommandContext
+      of user: JSON, _ context: CommandContext
     ) throws(CommandFailure) {
       guard context.sendsMail else { throw CommandFailure(.mailNotConfigured) }
       guard user["email"]?.string != nil else {
@@ -72,8 +70,7 @@ extension UserCommand {
 
     /// Mails the link; names the user in the error if that fails, since the user exists by then.
     @EventLoop private func requestPassword(
-      of id: String,
-      _ context: CommandContext
+      of id: String, _ context: CommandContext
     ) async throws(CommandFailure) {
       do throws(CommandFailure) {
         let path = "/v1/users/\(id)/password/reset-request"
@@ -111,8 +108,7 @@ extension UserCommand {
       discussion: """
         A password that is set ends all sessions and API keys of the user, and a mail reports it. It is \
         read from a file or standard input, since other users of the machine can see arguments.
-        """
-    )
+        """)
     @OptionGroup var user: UserArgument
 
     @Option(
@@ -133,10 +129,7 @@ extension UserCommand {
         let password = try InputFile.password(from)
         return CommandOutput(
           try await context.send(
-            .put,
-            "\(path)/password",
-            .json(["password": .string(password)]),
-            to: user.options.app
+            .put, "\(path)/password", .json(["password": .string(password)]), to: user.options.app
           )
         )
       }
@@ -145,8 +138,7 @@ extension UserCommand {
 
   struct Factors: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "second-factors",
-      abstract: "Second factors of a user.",
+      commandName: "second-factors", abstract: "Second factors of a user.",
       subcommands: [Remove.self]
     )
 
@@ -156,8 +148,7 @@ extension UserCommand {
         discussion: """
           It also removes the recovery codes, and notifies the user by mail. Verify who asks: after \
           that, the password alone is enough to sign in.
-          """
-      )
+          """)
       @OptionGroup var user: UserArgument
       @OptionGroup var consent: Consent
 

@@ -75,8 +75,7 @@ struct UserImportCommand: ParsableCommand {
       Exit codes: 0 if all lines are done, 17 if some failed, 18 after a signal, 19 if the input is \
       not that of the earlier run, 21 if a file cannot be read or written, 23 if rules need a \
       decision; dossier --help has others.
-      """
-  )
+      """)
   @OptionGroup var options: AppOptions
 
   @Flag(name: .customLong("skip-existing"), help: "Skip lines of existing users.")
@@ -166,9 +165,7 @@ struct UserImportCommand: ParsableCommand {
     }
     let settings = options.common.settings
     settings.run(
-      asJSON: options.common.output.isJSON,
-      isLarge: true,
-      signals: ImportRun.signals
+      asJSON: options.common.output.isJSON, isLarge: true, signals: ImportRun.signals
     ) { context async throws(CommandFailure) in
       try await ImportRun(request, context).run()
     }

@@ -29,8 +29,7 @@ extension ConfigurationOptions {
   /// - Returns: the settings.
   /// - Throws: `ExitCode` 78 (EX_CONFIG) if one is invalid, since a restart does not help.
   func configuration(
-    with lists: () throws(ReferenceListError) -> Void = {},
-    tell: (String) -> Void
+    with lists: () throws(ReferenceListError) -> Void = {}, tell: (String) -> Void
   ) throws -> Configuration {
     do {
       let configuration = try Configuration(values, serves: true)
@@ -63,8 +62,7 @@ struct Run: ParsableCommand {
       SIGTERM and SIGINT end all workers after their accepted requests. SIGHUP replaces the workers \
       with the current settings, and refuses no request. `dossierd reload` does the same, and \
       reports the result. If systemd passes sockets, one for each worker, the workers use them.
-      """
-  )
+      """)
   @OptionGroup var options: ConfigurationOptions
 
   func run() throws {
@@ -143,15 +141,12 @@ struct WorkerCommand: ParsableCommand {
   func run() throws {
     ProcessHardening.keep()
     let configuration = try options.configuration(
-      with: ReferenceLists.check,
-      tell: Worker.complaint(slot: slot)
+      with: ReferenceLists.check, tell: Worker.complaint(slot: slot)
     )
     EventLoop.reactor.takeGlobalJobs()
     EventLoop.reactor.start { [slot, whenReady, runsMaintenance] in
       Worker.run(
-        configuration,
-        slot: slot,
-        whenReady: whenReady,
+        configuration, slot: slot, whenReady: whenReady,
         runsMaintenance: runsMaintenance || slot == nil
       )
     }
@@ -165,8 +160,7 @@ struct ReloadCommand: ParsableCommand {
     discussion: """
       If the new workers do not become ready, the old workers keep running, and the command prints \
       the reason and exits with 1.
-      """
-  )
+      """)
 
   @Argument(help: "The process id of `dossierd run`.")
   var process: Int32
@@ -241,8 +235,7 @@ struct Upstream: ParsableCommand {
         default dossier_workers;
       \(Self.neighbours(configuration).joined(separator: "\n"))
       }
-      """
-    )
+      """)
   }
 
   /// Returns lines that map each Unix socket to the next one.
@@ -260,8 +253,7 @@ struct Upstream: ParsableCommand {
 
 struct SocketUnit: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "socket-unit",
-    abstract: "Prints the systemd unit that creates the sockets."
+    commandName: "socket-unit", abstract: "Prints the systemd unit that creates the sockets."
   )
   @OptionGroup var options: ConfigurationOptions
 
@@ -287,7 +279,6 @@ struct SocketUnit: ParsableCommand {
 
       [Install]
       WantedBy=sockets.target
-      """
-    )
+      """)
   }
 }

@@ -32,9 +32,7 @@ struct Silence {
   ///   - seconds: how long the loop may be frozen, or use a processor without a heartbeat.
   /// - Returns: whether it has.
   mutating func hasStopped(
-    at heartbeats: UInt64,
-    processorTime time: UInt64,
-    after seconds: Int
+    at heartbeats: UInt64, processorTime time: UInt64, after seconds: Int
   ) -> Bool {
     defer { timeAtCheck = time }
     guard heartbeats > 0, heartbeats == self.heartbeats else {
@@ -67,8 +65,7 @@ extension Supervisor {
     _ = Timer(after: Heartbeat.interval) { [self] in
       for worker in living.values
       where worker.hasStopped(
-        at: board.heartbeats(of: worker.slot),
-        after: configuration.stallSeconds
+        at: board.heartbeats(of: worker.slot), after: configuration.stallSeconds
       ) {
         Log.write(
           "error",

@@ -201,9 +201,7 @@ import WireKit
     text.family("dossier_request_seconds", "histogram", help)
     for kind in RouteClass.allCases { tellHistogram(of: kind, in: &text) }
     text.family(
-      "dossier_database_failures_total",
-      "counter",
-      "Requests answered 503 because of the database."
+      "dossier_database_failures_total", "counter", "Requests answered 503 because of the database."
     )
     for (index, reason) in Self.reasons.enumerated() {
       text.sample([("reason", reason)], sum(places.faults + index))

@@ -13,9 +13,7 @@ struct MetricsText {
   }
 
   mutating func sample(
-    _ labels: [(String, String)],
-    _ value: some CustomStringConvertible,
-    suffix: String = ""
+    _ labels: [(String, String)], _ value: some CustomStringConvertible, suffix: String = ""
   ) {
     let pairs = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
     text += family + suffix + (labels.isEmpty ? "" : "{\(pairs)}") + " \(value)\n"

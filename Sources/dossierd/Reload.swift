@@ -20,8 +20,7 @@ import Glibc
   ///   - settings: the settings of the new workers.
   ///   - answer: called once, with nil or the reason why nothing changed.
   init(
-    _ supervisor: Supervisor,
-    _ settings: SettingsSnapshot?,
+    _ supervisor: Supervisor, _ settings: SettingsSnapshot?,
     _ answer: @escaping @EventLoop (String?) -> Void
   ) {
     self.supervisor = supervisor

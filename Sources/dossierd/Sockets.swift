@@ -15,8 +15,7 @@ extension SocketName {
   }
 
   private static func listen(
-    on path: String,
-    _ configuration: Configuration
+    on path: String, _ configuration: Configuration
   ) throws(SocketError) -> ListeningSocket {
     guard let name = SocketAddress(path: path) else {
       let longest = SocketAddress.longestPath

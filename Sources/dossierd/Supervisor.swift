@@ -45,9 +45,7 @@ import Glibc
   ///   - options: the source of the settings.
   ///   - given: the sockets created by systemd. If empty, the supervisor creates them.
   static func run(
-    _ configuration: Configuration,
-    _ options: ConfigurationOptions,
-    given: [ListeningSocket]
+    _ configuration: Configuration, _ options: ConfigurationOptions, given: [ListeningSocket]
   ) {
     ProcessHardening.keep()
     do {
@@ -123,9 +121,7 @@ import Glibc
   /// - Returns: the worker, which still needs a seat.
   /// - Throws: `SocketError` if it cannot be started.
   func startWorker(
-    _ index: Int,
-    _ settings: SettingsSnapshot?,
-    isReload: Bool = false,
+    _ index: Int, _ settings: SettingsSnapshot?, isReload: Bool = false,
     onReady: @escaping @EventLoop (WorkerProcess) -> Void
   ) throws(SocketError) -> WorkerProcess {
     let taken = Set(living.values.map(\.slot))

@@ -15,8 +15,7 @@ struct FastCGIParameters: ParsableCommand {
 
 struct BodyLimits: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "body-limits",
-    abstract: "Prints nginx's limits on bodies, by path."
+    commandName: "body-limits", abstract: "Prints nginx's limits on bodies, by path."
   )
 
   func run() { print(WebServer.bodyLimits(of: clientWires), terminator: "") }
@@ -24,8 +23,7 @@ struct BodyLimits: ParsableCommand {
 
 struct ErrorPages: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "error-pages",
-    abstract: "Prints nginx's responses to requests that it refuses."
+    commandName: "error-pages", abstract: "Prints nginx's responses to requests that it refuses."
   )
 
   func run() { print(WebServer.errorPages(of: clientWires), terminator: "") }

@@ -40,10 +40,7 @@ import WireKit
   ///   - whenReady: whether it accepts only once it can serve, and ends if that takes too long.
   ///   - runsMaintenance: whether it runs the maintenance, which deletes expired data.
   static func run(
-    _ configuration: Configuration,
-    slot: Int?,
-    whenReady: Bool,
-    runsMaintenance: Bool
+    _ configuration: Configuration, slot: Int?, whenReady: Bool, runsMaintenance: Bool
   ) {
     // Before the pools' threads start. Otherwise one of them could receive SIGTERM, and libfcgi's
     // handler would swallow it.
@@ -112,25 +109,16 @@ import WireKit
     let relay = Worker.relay(configuration.mail)
     let pools = Pools(
       passwords: FairPool(
-        name: "passwords",
-        threads: configuration.hashingThreads,
-        reserve: 0,
-        waiting: 128,
+        name: "passwords", threads: configuration.hashingThreads, reserve: 0, waiting: 128,
         patience: configuration.patience
       ),
       pictures: FairPool(
-        name: "pictures",
-        threads: 1,
-        waiting: 8,
-        patience: configuration.patience
+        name: "pictures", threads: 1, waiting: 8, patience: configuration.patience
       ),
       files: BlockingPool(name: "shelf", threads: 2, waiting: configuration.connections),
       // Two threads, so that one large request does not delay another.
       calculator: FairPool(
-        name: "calculator",
-        threads: 2,
-        waiting: 128,
-        patience: configuration.patience
+        name: "calculator", threads: 2, waiting: 128, patience: configuration.patience
       )
     )
     let dependencies = configuration.dependencies(on: database, pools, sendsMail: relay != nil) {
@@ -200,9 +188,7 @@ import WireKit
     if !exchange.sendAtOnce(head, body) { await exchange.send(head, body) }
     let microseconds = (EventLoop.now() - start) / 1_000
     metrics.count(
-      route: call.endpoint?.number,
-      status: status,
-      microseconds: microseconds,
+      route: call.endpoint?.number, status: status, microseconds: microseconds,
       databaseMicroseconds: call.context.databaseNanoseconds / 1_000
     )
     metrics[.connections] = listener?.connections ?? 0
@@ -239,8 +225,7 @@ extension Request {
   @EventLoop fileprivate init(_ exchange: Exchange) {
     self.init(
       method: Method(rawValue: exchange.parameter("REQUEST_METHOD") ?? ""),
-      target: exchange.parameter("REQUEST_URI") ?? "/",
-      fields: exchange
+      target: exchange.parameter("REQUEST_URI") ?? "/", fields: exchange
     )
   }
 }

@@ -36,14 +36,8 @@ import Glibc
   ///   - onReady: called once, if the worker becomes ready.
   /// - Throws: `SocketError` if the program is missing, or no descriptor or process is left.
   init(
-    program: String,
-    words: [String],
-    index: Int,
-    socket: Int32,
-    board: MetricsBoard,
-    slot: Int,
-    settings: SettingsSnapshot?,
-    onReady: @escaping @EventLoop (WorkerProcess) -> Void
+    program: String, words: [String], index: Int, socket: Int32, board: MetricsBoard, slot: Int,
+    settings: SettingsSnapshot?, onReady: @escaping @EventLoop (WorkerProcess) -> Void
   ) throws(SocketError) {
     let complaint = try CapturedStderr()
     var ends: [Int32] = [-1, -1]

@@ -18,9 +18,7 @@ import WireKit
     var request = APIRequest(.get, "/v1/users")
     #expect(request.target == "/v1/users")
     request.query = [("filter", #"email = "a&b@example.com""#), ("limit", "3")]
-    #expect(
-      request.target == "/v1/users?filter=email%20%3D%20%22a%26b%40example.com%22&limit=3"
-    )
+    #expect(request.target == "/v1/users?filter=email%20%3D%20%22a%26b%40example.com%22&limit=3")
   }
 
   @Test func `a name is encoded into one path segment`() {
@@ -70,8 +68,7 @@ import WireKit
         \(ErrorType.invalid.title)
         \(ErrorType.invalid.remedy)
         /name: A name has no spaces. (slug)
-        """
-    )
+        """)
     let missing = CommandFailure(.notFound, at: "/v1/apps/x")
     #expect(missing.reason.hasSuffix("\(ErrorType.notFound.remedy)\nPath: /v1/apps/x"))
   }

@@ -14,8 +14,7 @@ import Testing
     var found = Auth0Hashes()
     for line in hashes { try found.add(Array(line.utf8)) }
     let reader = Auth0Reader(
-      issuers: ["google-oauth2": "https://accounts.google.com"],
-      hashes: found
+      issuers: ["google-oauth2": "https://accounts.google.com"], hashes: found
     )
     return try reader.translated(Array(text.utf8))
   }
@@ -25,12 +24,7 @@ import Testing
   }
 
   private func user(_ line: TranslatedLine) throws -> ImportedUser {
-    try ImportedUser(
-      line.row,
-      stringLimit: 128,
-      mixesScripts: false,
-      schemas: DocumentSchemas()
-    )
+    try ImportedUser(line.row, stringLimit: 128, mixesScripts: false, schemas: DocumentSchemas())
   }
 
   @Test func `a user keeps the id, the hash of the other file and all supported data`() throws {
@@ -62,8 +56,7 @@ import Testing
     #expect(
       ada.identities == [
         ImportedUser.Identity(
-          provider: IdentityProvider(ofIssuer: "https://accounts.google.com"),
-          subject: "108"
+          provider: IdentityProvider(ofIssuer: "https://accounts.google.com"), subject: "108"
         )
       ]
     )
@@ -79,8 +72,7 @@ import Testing
          {"provider":"auth0","user_id":"own","connection":"Username-Password-Authentication",
           "profileData":{"name":"Ada","nickname":7,"email":"A@b.example","email_verified":true,
             "picture":"https://a/b"}}]}
-      """
-    )
+      """)
     #expect(faults(line) == ["/identities/1/profileData profile_data", "/identities/1 no_hash"])
     let ada = try user(line)
     #expect(ada.identities.map(\.place) == [1] && ada.identities[0].profile.count == 0)

@@ -42,8 +42,7 @@ import Testing
   /// With 1,024 hashes in a read, these take one and several; 700 hashes in memory make many runs.
   @Test(arguments: [1, 2, 1_024, 1_025, 5_000], [700, 100_000])
   func `a set has the hashes that were added, in any order, and no other`(
-    count: Int,
-    capacity: Int
+    count: Int, capacity: Int
   ) throws {
     defer { remove() }
     let hashes = Self.hashes(count)

@@ -65,8 +65,7 @@ import Testing
     let object = try map(
       """
       {"a":"profile.given_name","b":"metadata./x/y~1z","c":"app_metadata.","d":{"value":[1,null]}}
-      """
-    )
+      """)
     #expect(ClaimMap.faults(in: object).isEmpty)
     let map = ClaimMap(object)
     #expect(map.entries.map(\.claim) == ["a", "b", "c", "d"])

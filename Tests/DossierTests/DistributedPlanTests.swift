@@ -43,8 +43,7 @@ struct DistributedPlanTests {
   ///
   /// - Returns: the types of its parameters.
   @EventLoop private static func prepare(
-    _ statement: any PreparedStatement,
-    on connection: Connection
+    _ statement: any PreparedStatement, on connection: Connection
   ) async throws(DatabaseError) -> [String] {
     try await connection.script("prepare \"\(statement.name)\" as \(statement.sql)")
     return try await connection.query(
@@ -72,9 +71,7 @@ struct DistributedPlanTests {
 
   /// Records an issue if an execution cannot be planned, or asks several shards despite one key.
   @EventLoop private static func examine(
-    _ statement: any PreparedStatement,
-    _ values: String,
-    ofOneKey hasOneKey: Bool,
+    _ statement: any PreparedStatement, _ values: String, ofOneKey hasOneKey: Bool,
     on connection: Connection
   ) async {
     let execution = "\"\(statement.name)\"\(values)"

@@ -41,9 +41,7 @@ import Testing
   }
 
   @EventLoop func prepareAll(_ database: String) async throws -> [String] {
-    let connection = try await Connection.open(
-      .patient(database)
-    )
+    let connection = try await Connection.open(.patient(database))
     defer { connection.close() }
     var failures: [String] = []
     for filter in Self.filters {

@@ -5,8 +5,7 @@ import Testing
   private func theme(_ value: String) -> Filter {
     .term(
       FilterTerm(
-        subject: .document(.metadata, path: ["theme"]),
-        test: .compares(.equal, .text(value))
+        subject: .document(.metadata, path: ["theme"]), test: .compares(.equal, .text(value))
       )
     )
   }
@@ -14,8 +13,7 @@ import Testing
   private func beta(_ value: Bool) -> Filter {
     .term(
       FilterTerm(
-        subject: .document(.metadata, path: ["beta"]),
-        test: .compares(.equal, .boolean(value))
+        subject: .document(.metadata, path: ["beta"]), test: .compares(.equal, .boolean(value))
       )
     )
   }

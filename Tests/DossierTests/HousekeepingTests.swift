@@ -83,8 +83,7 @@ import Testing
       select string_agg(action || ' ' || actor || ' ' || date_part('day', now() - at), ', '
         order by event_id)
       from audit where app_id = repeat('a', 24)
-      """
-    )
+      """)
     static let versions = Statement<String>(
       "test.versions",
       """
@@ -92,8 +91,7 @@ import Testing
         select name || ':' || count(distinct user_id) || ':' || min(v.version) || '-' || max(v.version)
           || ':' || count(*) || ':' || max(kept) as line
         from document_versions v join apps a using (app_id) group by name) x
-      """
-    )
+      """)
     static let left = Statement<String>(
       "test.left",
       """
@@ -104,8 +102,7 @@ import Testing
         || (select string_agg(subject, '+' order by subject) from identity_subjects) || ' '
         || (select string_agg(subject, '+' order by subject) from additional_subjects) || ' '
         || (select name from hosts)
-      """
-    )
+      """)
   }
 
   @Test func `only unusable data is deleted`() async throws {
@@ -139,8 +136,7 @@ import Testing
 
   /// Runs the maintenance while a table has another name.
   @EventLoop func keepHouse(
-    _ name: String,
-    without table: String
+    _ name: String, without table: String
   ) async throws -> (String, MaintenanceReport) {
     let connection = try await Connection.open(.patient(name))
     defer { connection.close() }
@@ -158,9 +154,7 @@ import Testing
   ///
   /// - Returns: what a query finds after the first run, and the report of the second run.
   @EventLoop func keepHouse(
-    _ name: String,
-    _ rows: String,
-    _ query: Statement<String>
+    _ name: String, _ rows: String, _ query: Statement<String>
   ) async throws -> (String, MaintenanceReport) {
     let connection = try await Connection.open(.patient(name))
     defer { connection.close() }

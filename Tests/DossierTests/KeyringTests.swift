@@ -36,8 +36,7 @@ import WebTokens
       let clock = Clock()
       self.clock = clock
       keys = Keyring(
-        master: MasterKey(Array(repeating: master, count: 32)),
-        database: database,
+        master: MasterKey(Array(repeating: master, count: 32)), database: database,
         clock: { clock.nanoseconds }
       )
       tokens = AccessTokens(keys: keys, issuer: "https://test.example") { clock.seconds }
@@ -244,9 +243,7 @@ import WebTokens
     let again = try await worker.tokens.principal(of: token, app: worker.app)
     #expect(again.user == principal.user && again.session == principal.session)
     #expect(again.device == principal.device && again.scopes == principal.scopes)
-    #expect(
-      await worker.refusal(of: token, app: AppID()) == "\(Failure.tokenInvalid)"
-    )
+    #expect(await worker.refusal(of: token, app: AppID()) == "\(Failure.tokenInvalid)")
   }
 
   @Test @EventLoop func `a changed token is refused, even if the original is cached`()

@@ -75,9 +75,7 @@ import Testing
     ("{}", #"{"a":1,"b":{"c":2}}"#, "{}"), (#"{"b":{}}"#, #"{"b":{"c":2}}"#, #"{"b":{}}"#),
   ])
   func `hidden members stay in what a user writes`(
-    _ written: String,
-    _ before: String,
-    _ result: String
+    _ written: String, _ before: String, _ result: String
   ) throws {
     let restored = try selection("/a", "/b/c").restored(object(written), from: object(before))
     #expect(try JSON.object(restored) == .object(object(result)))

@@ -41,8 +41,7 @@ import Testing
 
   @Test func `a target depends on each module that it imports`() throws {
     let manifest = try String(
-      contentsOfFile: "\(SourceFiles.repository)/Package.swift",
-      encoding: .utf8
+      contentsOfFile: "\(SourceFiles.repository)/Package.swift", encoding: .utf8
     )
     let readers = try #require(manifest.firstMatch(of: /let readers: [^=]*= \[([^\]]*)\]/)).1
     let known = Self.names(in: manifest[...])

@@ -43,8 +43,7 @@ import Testing
         now() - case when g < 3 then interval '2 hours' else interval '1 hour' end,
         case when g > 2 then now() end, now() + interval '1 day'
       from apps, generate_series(1, 10001) g
-      """
-    )
+      """)
     #expect(state.count == 10_000)
     #expect(state.age.wholeSeconds / 60 == 60)
   }
@@ -106,17 +105,14 @@ import Testing
 
   /// Starts a worker, and returns its database.
   @EventLoop private func startWorker(
-    on name: String,
-    _ handlers: [String: OutboxWorker.Handler]
+    on name: String, _ handlers: [String: OutboxWorker.Handler]
   ) -> Database {
     let database = Database(.patient(name))
     database.start()
     let calculator = FairPool(name: "outbox", threads: 1, waiting: 1, patience: .seconds(600))
     let master = MasterKey(Array(repeating: 7, count: 32))
     let dependencies = Dependencies(
-      database: database,
-      keys: Keyring(master: master, database: database),
-      calculator: calculator,
+      database: database, keys: Keyring(master: master, database: database), calculator: calculator,
       services: [MailQueue(isConfigured: true, design: PlainDesign()) { _ in }]
     )
     OutboxWorker(dependencies, nil, handlers).start()

@@ -42,8 +42,7 @@ import Testing
     }
     let context = RequestContext(
       Dependencies(
-        database: database,
-        keys: Keyring(master: after, database: database),
+        database: database, keys: Keyring(master: after, database: database),
         calculator: FairPool(name: "reencrypt", threads: 1, waiting: 1, patience: .seconds(600)),
         services: []
       ),

@@ -143,10 +143,7 @@ import Testing
     ("passwordpassword ", true), ("correct horse battery", false), ("pa\u{301}ssword", false),
     (",", false), ("", false), ("ＰＡＳＳＷＯＲＤ", false),
   ])
-  func `a common password is in a list or follows a pattern`(
-    password: String,
-    isCommon: Bool
-  ) {
+  func `a common password is in a list or follows a pattern`(password: String, isCommon: Bool) {
     #expect(lists.passwords.contains(password) == isCommon)
   }
 }

@@ -30,8 +30,7 @@ import Testing
   ]
 
   private static let provider = FilterTerm(
-    subject: .provider,
-    test: .isOneOf([.text("jwt:https://few.example")])
+    subject: .provider, test: .isOneOf([.text("jwt:https://few.example")])
   )
 
   @Test func `a search reads only its candidates`() async throws {
@@ -96,8 +95,7 @@ import Testing
       insert into identity_subjects (user_id, identity_id, app_id, provider, subject)
       select user_id, identity_id, app_id, provider, subject from identities;
       analyze;
-      """
-    )
+      """)
     return (AppID(trusted: try #require(app)), indexes)
   }
 
@@ -105,8 +103,7 @@ import Testing
   ///
   /// - Returns: the rows that the scans of its plan have read.
   @EventLoop private static func rowsRead<Row>(
-    by statement: ComposedStatement<Row>,
-    on connection: Connection
+    by statement: ComposedStatement<Row>, on connection: Connection
   ) async throws -> Int {
     let count = statement.sql.matches(of: /\$\d+/).count
     let values = (0..<count).map { place in

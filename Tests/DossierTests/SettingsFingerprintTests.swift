@@ -12,8 +12,7 @@ import Testing
   @Test func `a comparison reveals only the names of different settings`() throws {
     let own = SettingsFingerprint(settings, key)
     let read = SettingsFingerprint(
-      masterKey: own.masterKey,
-      json: try JSON.parse(own.json.serialized(), limits: .stored)
+      masterKey: own.masterKey, json: try JSON.parse(own.json.serialized(), limits: .stored)
     )
     #expect(own.differences(from: read).isEmpty)
     var other = settings

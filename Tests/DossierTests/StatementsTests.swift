@@ -13,9 +13,7 @@ import Testing
   }
 
   @EventLoop func prepareAll(_ database: String) async throws -> [String] {
-    let connection = try await Connection.open(
-      .patient(database)
-    )
+    let connection = try await Connection.open(.patient(database))
     defer { connection.close() }
     var failures: [String] = []
     for statement in allStatements {
@@ -45,27 +43,19 @@ import Testing
     ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
   ])
   func `the database merges according to RFC 7396`(
-    target: String,
-    patch: String,
-    result: String
+    target: String, patch: String, result: String
   ) async throws {
     let database = try await TestCluster.shared.createMigratedDatabase()
     #expect(try await merge(database, target, patch, result) == "t")
   }
 
   @EventLoop func merge(
-    _ database: String,
-    _ target: String,
-    _ patch: String,
-    _ result: String
+    _ database: String, _ target: String, _ patch: String, _ result: String
   ) async throws -> String? {
-    let connection = try await Connection.open(
-      .patient(database)
-    )
+    let connection = try await Connection.open(.patient(database))
     defer { connection.close() }
     return try await connection.query(
-      "select merge_patch($1::jsonb, $2::jsonb) = $3::jsonb",
-      [target, patch, result]
+      "select merge_patch($1::jsonb, $2::jsonb) = $3::jsonb", [target, patch, result]
     ).rows[0][0]
   }
 }

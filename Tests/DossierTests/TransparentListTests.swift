@@ -66,8 +66,7 @@ import Testing
     for (body, names, test, expected) in Self.cases {
       let (path, variables) = try #require(test.jsonPath(from: names))
       let found = try await connection.query(
-        "select jsonb_path_exists($1::jsonb, $2::jsonpath, $3::jsonb)",
-        [body, path, variables]
+        "select jsonb_path_exists($1::jsonb, $2::jsonpath, $3::jsonb)", [body, path, variables]
       ).rows[0][0]
       if found != (expected ? "t" : "f") { failures.append("\(body) \(path): \(found ?? "null")") }
     }

@@ -81,37 +81,32 @@ import Testing
       """
       select distinct left(user_id, 1) || ' ' || coalesce(reason, 'is unused')
       from users left join reasons on g = right(user_id, 4)::integer
-      """
-    )
+      """)
     static let deletions = Statement<String>(
       "test.deletions",
       """
       select format('%s by %s: %s', count(*), actor, detail ->> 'reason') from audit
       where action = 'user_delete' group by actor, detail ->> 'reason'
-      """
-    )
+      """)
     static let orphans = Statement<Int>(
       "test.orphans",
       """
       select count(*) from identity_subjects i
       where not exists (select from users u where u.user_id = i.user_id)
-      """
-    )
+      """)
     static let devices = Statement<String>(
       "test.devices",
       """
       select format('%s seen in the last day, %s with a user, %s in all',
         count(*) filter (where device_id like '%01'), count(*) filter (where device_id like '%02'),
         count(*)) from devices
-      """
-    )
+      """)
     static let forgotten = Statement<String>(
       "test.forgotten",
       """
       select name from data d
       where not exists (select from users u where u.user_id = d.user_id) order by name
-      """
-    )
+      """)
     static let superfluous = Statement<Int>(
       "test.superfluous",
       "select count(*) from users u where not exists (select from data d where d.user_id = u.user_id)"
@@ -156,9 +151,7 @@ import Testing
 
   /// Returns the numbers of devices that runs of one page each have removed.
   @EventLoop private func removals(
-    _ name: String,
-    _ script: String,
-    runs: Int
+    _ name: String, _ script: String, runs: Int
   ) async throws -> [Int] {
     let database = try await Database.started(on: name, after: script)
     defer { database.stop() }
@@ -206,8 +199,7 @@ import Testing
 
   /// Runs the maintenance on a database, then the checks; another run finds nothing to remove.
   @EventLoop private func keepHouse(
-    _ script: String,
-    _ check: @EventLoop (Database) async throws -> Void
+    _ script: String, _ check: @EventLoop (Database) async throws -> Void
   ) async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
     let database = try await Database.started(on: name, after: script)

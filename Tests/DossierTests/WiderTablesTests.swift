@@ -18,9 +18,7 @@ import Testing
 
   /// Prepares all statements on one connection, and runs each before and after the change.
   @EventLoop private func widen(_ database: String) async throws -> [String] {
-    let connection = try await Connection.open(
-      .patient(database)
-    )
+    let connection = try await Connection.open(.patient(database))
     defer { connection.close() }
     var calls: [String] = []
     for statement in allStatements {
@@ -52,15 +50,13 @@ import Testing
         end loop;
       end
       $$
-      """
-    )
+      """)
     return try await failures(of: calls, on: connection).subtracting(before).sorted()
   }
 
   /// Returns the statements that fail because of their shape, and ignores failures because of nulls.
   @EventLoop private func failures(
-    of calls: [String],
-    on connection: Connection
+    of calls: [String], on connection: Connection
   ) async throws -> Set<String> {
     var failures: Set<String> = []
     for call in calls {
@@ -89,9 +85,7 @@ import Testing
   }
 
   @EventLoop private func functionsOfRows(_ database: String) async throws -> [String] {
-    let connection = try await Connection.open(
-      .patient(database)
-    )
+    let connection = try await Connection.open(.patient(database))
     defer { connection.close() }
     return try await connection.query(
       """

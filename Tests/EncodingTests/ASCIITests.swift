@@ -14,10 +14,7 @@ import Testing
     ]
   )
   func `a number gets zeros in front, and keeps all its digits`(
-    number: Int,
-    digits: Int,
-    radix: Int,
-    text: String
+    number: Int, digits: Int, radix: Int, text: String
   ) {
     #expect(String(number, digits: digits, radix: radix) == text)
   }

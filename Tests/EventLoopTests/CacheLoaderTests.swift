@@ -19,8 +19,7 @@ import Testing
 
     private func makeLoader() -> CacheLoader<Refused> {
       CacheLoader(
-        age: .seconds(10),
-        clock: { [unowned self] in seconds * 1_000_000_000 },
+        age: .seconds(10), clock: { [unowned self] in seconds * 1_000_000_000 },
         { [unowned self] () async throws(Refused) in try await load() }
       )
     }

@@ -122,9 +122,7 @@ import Testing
 
   /// Submits a job, and returns the reason for its refusal, or nil if it has run.
   func ask(
-    _ name: String,
-    _ owner: Somebody?,
-    until latest: UInt64 = .max
+    _ name: String, _ owner: Somebody?, until latest: UInt64 = .max
   ) -> Task<FairQueueError?, Never> {
     let gate = gates[name] ?? ThreadGate()
     gates[name] = gate

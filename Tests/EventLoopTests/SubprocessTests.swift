@@ -63,8 +63,7 @@ import Testing
 
   /// Runs a script.
   private func run(
-    _ text: String,
-    deadline: Duration = .seconds(600)
+    _ text: String, deadline: Duration = .seconds(600)
   ) async throws -> Subprocess.Completion {
     let path = "/tmp/dossier-program-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     try await TestProgram.write(script: text, to: path)

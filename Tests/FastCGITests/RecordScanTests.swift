@@ -14,10 +14,7 @@ import Testing
 
   /// Returns a record with a type and content.
   private static func record(
-    _ type: UInt8,
-    _ content: [UInt8],
-    id: UInt16 = 1,
-    padding: Int = 0
+    _ type: UInt8, _ content: [UInt8], id: UInt16 = 1, padding: Int = 0
   ) -> [UInt8] {
     [
       1, type, UInt8(id >> 8), UInt8(id & 0xff), UInt8(content.count >> 8),

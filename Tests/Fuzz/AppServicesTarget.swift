@@ -26,12 +26,7 @@ extension FuzzTarget {
         let row = try reader.translated(isDocument ? Array(line.dropFirst()) : line).row
         expectStorable(row, "a row of App Services")
         expect(row["id"]?.string.flatMap { UserID($0) } != nil, "a row has no id")
-        _ = try ImportedUser(
-          row,
-          stringLimit: 128,
-          mixesScripts: false,
-          schemas: DocumentSchemas()
-        )
+        _ = try ImportedUser(row, stringLimit: 128, mixesScripts: false, schemas: DocumentSchemas())
       }
     }
   }

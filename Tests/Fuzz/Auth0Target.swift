@@ -34,8 +34,7 @@ extension FuzzTarget {
       }
     }
     let reader = Auth0Reader(
-      issuers: ["google-oauth2": "https://a.example"],
-      roles: [ByteString("editor"): RoleID()],
+      issuers: ["google-oauth2": "https://a.example"], roles: [ByteString("editor"): RoleID()],
       hashes: hashes
     )
     var batch = ImportBatch(import: nil)
@@ -47,10 +46,7 @@ extension FuzzTarget {
         let hash = line.row["password_hash"]
         expect(hash == nil || line.row["email"] != nil, "a password has no address")
         let row = try ImportedUser(
-          line.row,
-          stringLimit: 128,
-          mixesScripts: false,
-          schemas: DocumentSchemas()
+          line.row, stringLimit: 128, mixesScripts: false, schemas: DocumentSchemas()
         )
         expect(row.foreignID != nil, "a user lost its id")
         _ = batch.add(row, ImportMatch(emailKey: row.email), .create(UserID()))

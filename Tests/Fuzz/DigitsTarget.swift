@@ -4,8 +4,7 @@ import Encoding
 extension FuzzTarget {
   /// Compares base64 and hexadecimal digits with Foundation.
   static let digits = FuzzTarget(
-    "digits",
-    words: ["AAAA", "-_", "+/", "=", "==", "Zg", "Zm8", "0aF", "\n"],
+    "digits", words: ["AAAA", "-_", "+/", "=", "==", "Zg", "Zm8", "0aF", "\n"],
     bound: MemoryBound(factor: 40, base: 65_536)
   ) { input in
     expect([UInt8](base64URL: input.base64URL) == input, "base64url does not read back")

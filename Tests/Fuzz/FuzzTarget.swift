@@ -16,12 +16,8 @@ struct FuzzTarget: Sendable {
   let run: @Sendable ([UInt8]) -> Void
 
   init(
-    _ name: String,
-    longest: Int = 4_096,
-    isJSON: Bool = false,
-    words: [String] = [],
-    bound: MemoryBound? = nil,
-    run: @escaping @Sendable ([UInt8]) -> Void
+    _ name: String, longest: Int = 4_096, isJSON: Bool = false, words: [String] = [],
+    bound: MemoryBound? = nil, run: @escaping @Sendable ([UInt8]) -> Void
   ) {
     self.name = name
     self.longest = longest

@@ -69,14 +69,12 @@ extension FuzzTarget {
       expect(request.challenge?.utf8.count == 43, "a public client needs no proof")
       expect(values["response_type"] == "code", "a response other than a code")
       expect(
-        !request.prompts.contains(Prompt.none) || request.prompts.count == 1,
-        "none among others"
+        !request.prompts.contains(Prompt.none) || request.prompts.count == 1, "none among others"
       )
     }
     let stored = request.json
     expect(
-      AuthorizationRequest(stored)?.json == stored,
-      "a request that is stored reads as another"
+      AuthorizationRequest(stored)?.json == stored, "a request that is stored reads as another"
     )
   }
 

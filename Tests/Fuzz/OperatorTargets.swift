@@ -41,20 +41,14 @@ extension FuzzTarget {
       }
     }
     guard
-      let update = try? Update(
-        values[1],
-        arrayFilters: JSONArray(Array(values.dropFirst(3)))
-      )
+      let update = try? Update(values[1], arrayFilters: JSONArray(Array(values.dropFirst(3))))
     else { return }
     for isInsertion in [false, true] {
       let limit = 65_536
       var budget = Budget(growth: limit)
       guard
         let outcome = try? update.apply(
-          to: document,
-          now: 1_700_000_000_500,
-          isInsertion: isInsertion,
-          &budget
+          to: document, now: 1_700_000_000_500, isInsertion: isInsertion, &budget
         )
       else { continue }
       guard outcome.isModified else {
@@ -74,10 +68,7 @@ extension FuzzTarget {
   }
 
   static let extendedJSON = FuzzTarget(
-    "extended-json",
-    isJSON: true,
-    words: wrappers,
-    bound: MemoryBound(factor: 200, base: 262_144)
+    "extended-json", isJSON: true, words: wrappers, bound: MemoryBound(factor: 200, base: 262_144)
   ) { input in
     let values = values(input, atLeast: 1)?.compactMap { try? BSON($0) } ?? []
     for value in values.prefix(4) {
@@ -94,19 +85,16 @@ extension FuzzTarget {
         }
         expect(BSON.compare(again, value) == .same, "\(json.text) is read as another by value")
         expect(
-          form != .stored || again == value,
-          "\(json.text), which is stored, is read as another"
+          form != .stored || again == value, "\(json.text), which is stored, is read as another"
         )
         expect(
-          hash(again) == hash(value),
-          "\(json.text) is read as an equal value with another hash"
+          hash(again) == hash(value), "\(json.text) is read as an equal value with another hash"
         )
       }
       for other in values.prefix(4) {
         let order = BSON.compare(value, other)
         expect(
-          BSON.compare(other, value) == order.reversed,
-          "an order depends on what is asked first"
+          BSON.compare(other, value) == order.reversed, "an order depends on what is asked first"
         )
         expect(order != .same || hash(value) == hash(other), "equal values have two hashes")
       }

@@ -25,8 +25,7 @@ extension FuzzTarget {
     let signed = "\(Array(lines[0]).base64URL).\(Array(lines[1]).base64URL)"
     if (try? JSON.parse(lines[0]))?["alg"] == "HS256" {
       let code = HMAC<SHA256>.authenticationCode(
-        for: Data(signed.utf8),
-        using: SymmetricKey(data: secret)
+        for: Data(signed.utf8), using: SymmetricKey(data: secret)
       )
       let token = "\(signed).\(Array(code).base64URL)"
       let isValid = SignedToken(token).map(IssuerKeys.secret(secret).verify)

@@ -80,8 +80,7 @@ extension FuzzTarget {
     let lines = lines(input)
     let target = text(lines[0])
     let request = Request(
-      method: .get,
-      target: target,
+      method: .get, target: target,
       fields: FieldDictionary([.ifMatch: lines.dropFirst().first.map(text) ?? ""])
     )
     checkTarget(request)

@@ -37,10 +37,7 @@ exit(
 /// Makes a new input from an existing one, for libFuzzer.
 @_cdecl("LLVMFuzzerCustomMutator")
 func mutate(
-  _ bytes: UnsafeMutablePointer<UInt8>,
-  _ count: Int,
-  _ limit: Int,
-  _ seed: CUnsignedInt
+  _ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: CUnsignedInt
 ) -> Int {
   let target = FuzzTarget.chosen
   var mutator = Mutator(seed: UInt64(seed), words: target?.words ?? [])

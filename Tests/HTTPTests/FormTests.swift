@@ -53,8 +53,7 @@ import Testing
       .partTooLong(limit: 100)
     ),
     (
-      (1...4).map { "--b\r\n\(head)a\($0)\r\n\r\n\r\n" }.joined() + "--b--",
-      .tooManyParts(limit: 3)
+      (1...4).map { "--b\r\n\(head)a\($0)\r\n\r\n\r\n" }.joined() + "--b--", .tooManyParts(limit: 3)
     ),
   ])
   func `a malformed form is refused`(text: String, error: MultipartError) {

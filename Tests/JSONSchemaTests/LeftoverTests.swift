@@ -74,9 +74,7 @@ import Testing
       []
     ),
     (#"{"propertyNames":{"minLength":1},"unevaluatedProperties":false}"#, ["{}"], [#"{"a":1}"#]),
-    (
-      #"{"prefixItems":[true],"unevaluatedItems":false}"#, ["[]", "[1]", #"{"a":1}"#], ["[1,2]"]
-    ),
+    (#"{"prefixItems":[true],"unevaluatedItems":false}"#, ["[]", "[1]", #"{"a":1}"#], ["[1,2]"]),
     (#"{"items":true,"unevaluatedItems":false}"#, ["[1,2]"], []),
     (#"{"unevaluatedItems":{"type":"string"}}"#, [#"["a"]"#], ["[1]"]),
     (

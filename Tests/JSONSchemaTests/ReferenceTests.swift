@@ -19,9 +19,7 @@ import Testing
     }
     let file = "/tmp/dossier-schemas-\(UInt64.random(in: 0 ... .max))"
     try (lines.joined(separator: "\n") + "\n").write(
-      toFile: file,
-      atomically: false,
-      encoding: .utf8
+      toFile: file, atomically: false, encoding: .utf8
     )
     defer { try? FileManager.default.removeItem(atPath: file) }
     let script = URL(filePath: #filePath).deletingLastPathComponent().path + "/reference.py"
@@ -128,9 +126,7 @@ private struct CaseSource {
   }
 
   private mutating func named(_ depth: Int, _ names: [String] = Self.names) -> JSON {
-    .object(
-      (0..<2).reduce(into: JSONObject()) { object, _ in object[pick(names)] = schema(depth) }
-    )
+    .object((0..<2).reduce(into: JSONObject()) { object, _ in object[pick(names)] = schema(depth) })
   }
 
   private mutating func list() -> JSON {

@@ -84,9 +84,7 @@ import Testing
 
   @Test(arguments: refused)
   func `an error in a schema is reported with its place`(
-    text: String,
-    pointer: String,
-    rule: String
+    text: String, pointer: String, rule: String
   ) throws {
     let error = #expect(throws: SchemaError.self) { try schema(text) }
     #expect(error?.pointer == pointer)

@@ -22,10 +22,7 @@ import Testing
     (Array(repeating: "[[[[0]]]]", count: 10_000), 5),
     (Array(repeating: #""\n""#, count: 10_000), 1),
   ])
-  func `an array takes one node for each value`(
-    elements: [String],
-    each: Int
-  ) throws {
+  func `an array takes one node for each value`(elements: [String], each: Int) throws {
     let value = try parse("[\(elements.joined(separator: ","))]")
     let place = try #require(value.array?.place)
     #expect(place.text.nodes.count == elements.count * each)

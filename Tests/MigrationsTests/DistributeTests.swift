@@ -50,8 +50,7 @@ struct DistributeTests {
       insert into users (user_id, app_id, anonymous)
       select new_object_id(), app_id, true from apps, generate_series(1, 100);
       insert into passwords (user_id, hash) select user_id, 'x' from users
-      """
-    )
+      """)
     let plan = try await space.run("distribute", "--dry-run", "--shards", "8").output
     #expect(plan.contains(/users +by user_id, with users +100 rows, \d+ kB\n/))
     #expect(plan.contains(/apps +on each node +1 rows/) && plan.contains("8 shards"))
@@ -136,8 +135,7 @@ struct DistributeTests {
       -- migrate: down
       drop table extras;
       alter table users drop extra;
-      """
-    )
+      """)
     try await space.run("up")
     try await space.run("verify")
     #expect(try await space.sql("\(tables)('extras')") == "1")

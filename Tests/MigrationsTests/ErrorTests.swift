@@ -151,8 +151,7 @@ import Testing
       """
       select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and query ~ '^select pg_sleep'
-      """
-    )
+      """)
     #expect(await first.end() == 20)
     #expect(first.errors.contains("run it again"))
   }
@@ -166,8 +165,7 @@ import Testing
     try place.write("0004_e.sql", threeFiles["0003_c.sql"] ?? "")
     #expect(try await place.run("up", status: 16).errors.contains("has this version too"))
     let program = try TestProgram(
-      Workspace.command,
-      ["status", "--migrations", "/nowhere", "--database", place.conninfo]
+      Workspace.command, ["status", "--migrations", "/nowhere", "--database", place.conninfo]
     )
     #expect(await program.end() == 21)
     #expect(program.errors.contains("cannot read the folder /nowhere"))

@@ -84,11 +84,7 @@ extension Workspace {
   ///   - file: its version; 0 kills sooner.
   /// - Returns: what the second run had to do.
   /// - Throws: when it cannot be started.
-  func runKilled(
-    _ words: [String],
-    _ delay: Duration,
-    in file: Int
-  ) async throws -> String {
+  func runKilled(_ words: [String], _ delay: Duration, in file: Int) async throws -> String {
     let program = try start(words)
     while file > 0, !program.errors.contains("000\(file)_m.sql"), !program.hasEnded {
       try await Task.sleep(for: .milliseconds(1))

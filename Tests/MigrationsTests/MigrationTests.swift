@@ -24,33 +24,23 @@ import Testing
     ("select 1;\nselect 2", ["select 1;", "\nselect 2"]),
     (
       "-- a; b\nselect 1; /* c; /* d; */ ; */ select 2;\n-- end;\n",
-      [
-        "-- a; b\nselect 1;", " /* c; /* d; */ ; */ select 2;",
-      ]
+      ["-- a; b\nselect 1;", " /* c; /* d; */ ; */ select 2;"]
     ),
     (
       "select 'a;''b;'; select \"c;\"\"d;\", E'\\';' ; select 3",
-      [
-        "select 'a;''b;';", " select \"c;\"\"d;\", E'\\';' ;", " select 3",
-      ]
+      ["select 'a;''b;';", " select \"c;\"\"d;\", E'\\';' ;", " select 3"]
     ),
     (
       "do $$ begin null; end $$; do $a$ $$; $a$; select $1;",
-      [
-        "do $$ begin null; end $$;", " do $a$ $$; $a$;", " select $1;",
-      ]
+      ["do $$ begin null; end $$;", " do $a$ $$; $a$;", " select $1;"]
     ),
     (
       "create rule r as on delete to a do instead (select 1; select 2); select 3;",
-      [
-        "create rule r as on delete to a do instead (select 1; select 2);", " select 3;",
-      ]
+      ["create rule r as on delete to a do instead (select 1; select 2);", " select 3;"]
     ),
     (
       "create function f() begin atomic; select case when a then 1 end; end; select 1;",
-      [
-        "create function f() begin atomic; select case when a then 1 end; end;", " select 1;",
-      ]
+      ["create function f() begin atomic; select case when a then 1 end; end;", " select 1;"]
     ),
     (" -- nothing\n", []),
   ])
@@ -64,8 +54,7 @@ import Testing
     let text = "-- migrate: up\nselect 1;\n-- migrate: down\n"
     let one = try Migration(file: "1_a.sql", text: text)
     let other = try Migration(
-      file: "1_a.sql",
-      text: "-- new words\r\n" + text.replacing("\n", with: "\r\n")
+      file: "1_a.sql", text: "-- new words\r\n" + text.replacing("\n", with: "\r\n")
     )
     #expect(one.checksum == other.checksum)
   }

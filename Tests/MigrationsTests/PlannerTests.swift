@@ -12,8 +12,7 @@ import Testing
         -- migrate: up
         select \(version);
         -- migrate: \(down)
-        """
-    )
+        """)
   }
 
   static func ledger(_ applied: [Migration], interrupted: Int? = nil) -> Ledger {
@@ -46,8 +45,7 @@ import Testing
   @Test func `an inconsistent state is refused`() throws {
     let all = try (1...3).map { try PlannerTests.migration($0) }
     let edited = Ledger(
-      schema: "public",
-      entries: [Ledger.Entry(version: 1, name: "m", checksum: "0")]
+      schema: "public", entries: [Ledger.Entry(version: 1, name: "m", checksum: "0")]
     )
     #expect(throws: MigrationError.edited(file: "0001_m.sql")) {
       try Planner(all, edited).steps(to: .latest)
@@ -152,8 +150,7 @@ import Testing
 
         CREATE TABLE t ();
 
-        """
-    )
+        """)
     // A carriage return and a newline end a line like a newline.
     #expect(
       SchemaDump.normalized("create a $$\r\n$$;\r\nSET x = 1;\ncreate b;\n")

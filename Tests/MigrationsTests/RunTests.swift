@@ -68,8 +68,7 @@ import Testing
       select version, name, length(checksum), applied_by, duration_ms between 0 and 60000,
         applied_at between now() - interval '1 hour' and now()
       from schema_migrations where version < 3 order by version
-      """
-    )
+      """)
     #expect(rows == "1|a|64|postgres|t|t\n2|b|64|postgres|t|t")
     #expect(try await place.sql("select count(*) from schema_migration_progress") == "0")
   }
@@ -136,8 +135,7 @@ import Testing
       select has_table_privilege('\(role)', t, 'select'),
         has_table_privilege('\(role)', t, 'insert, update, delete')
       from unnest(array['c', 'later', 'schema_migrations', 'schema_migration_progress']) t
-      """
-    )
+      """)
     #expect(can == "t|t\nt|t\nt|f\nt|f")
     let call = "select has_function_privilege('\(role)', 'twice(int)', 'execute')"
     #expect(try await place.sql(call) == "t")
@@ -150,8 +148,7 @@ import Testing
     let tool = try Workspace.command
     for (name, value) in [("", place.conninfo), ("_FILE", "\(place.folder)/conninfo")] {
       let program = try TestProgram(
-        tool,
-        ["status", "--migrations", place.folder],
+        tool, ["status", "--migrations", place.folder],
         environment: ["DOSSIER_MIGRATE_DATABASE\(name)": value]
       )
       #expect(await program.end() == 0, "\(program.errors)")
@@ -178,8 +175,7 @@ extension Workspace {
     for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/migrations")
     where name.hasSuffix(".sql") {
       try FileManager.default.copyItem(
-        atPath: "\(root)/migrations/\(name)",
-        toPath: "\(place.folder)/\(name)"
+        atPath: "\(root)/migrations/\(name)", toPath: "\(place.folder)/\(name)"
       )
     }
     return place

@@ -37,8 +37,7 @@ import Testing
       select string_agg(attname, ' ' order by relname)
       \(ids) and exists (select from pg_constraint where conrelid = c.oid and contype = 'c'
         and conkey = array[attnum] and pg_get_constraintdef(oid) ~ '[0-9].*[]][{]')
-      """
-    )
+      """)
     #expect(
       checked == "key_id app_id event_id flow_id authorization_id client_id device_id schema_id "
         + "identity_id import_id mail_id resource_server_id role_id index_id factor_id session_id "
@@ -49,8 +48,7 @@ import Testing
       """
       do $$ begin \(insertion); exception when check_violation then raise notice 'refused'; end $$;
       select count(*) from apps where name = 'upper'
-      """
-    )
+      """)
     #expect(refused == "0")
   }
 
@@ -92,8 +90,7 @@ import Testing
           || lpad(age::text, 16, '0'), repeat(app, 24), age::text, 'user'
       from (values ('1', 'a'), ('2', 'a'), ('0', '0'), ('b', 'b')) as o (owner, app),
         (values (1), (23), (25)) as e (age)
-      """
-    )
+      """)
     for change in [
       "update audit set action = 'y'", "delete from audit", "truncate audit",
       "alter table audit owner to \(role)", "drop function remove_event(text, text)",
@@ -105,8 +102,7 @@ import Testing
         set role \(role);
         do $$ begin \(change); raise exception 'allowed';
         exception when insufficient_privilege then null; end $$
-        """
-      )
+        """)
     }
     let removed = """
       set role \(role);
@@ -138,8 +134,7 @@ import Testing
         set session authorization \(reader);
         do $$ begin \(change); raise exception 'allowed';
         exception when insufficient_privilege then null; end $$
-        """
-      )
+        """)
     }
     try await place.sql("drop owned by \(role), \(reader); drop role \(role); drop role \(reader)")
   }

@@ -43,8 +43,7 @@ import Testing
       ("drop index a_by_word", "- table a, index a_by_word: CREATE INDEX"),
       ("create index other on b (id)", "+ table b, index other: CREATE INDEX"),
       (
-        "update pg_index set indisvalid = false where indexrelid = 'a_by_word'::regclass",
-        "invalid"
+        "update pg_index set indisvalid = false where indexrelid = 'a_by_word'::regclass", "invalid"
       ),
       ("create or replace view seen as select id, word from a where id > 3", "(a.id > 3)"),
       (
@@ -134,8 +133,7 @@ import Testing
     let role = "poor_\(place.id)"
     try await place.sql("create role \(role) login; grant select on schema_migrations to \(role)")
     let poor = try await Workspace(
-      database: place.conninfo.replacing("user=postgres", with: "user=\(role)"),
-      threeFiles
+      database: place.conninfo.replacing("user=postgres", with: "user=\(role)"), threeFiles
     )
     try await place.sql("grant select on schema_migration_progress to \(role)")
     let errors = try await poor.run("verify", status: 13).errors
@@ -218,8 +216,7 @@ extension Workspace {
       """
       insert into schema_migrations select * from json_populate_recordset(null::schema_migrations,
         $rows$\(rows)$rows$)
-      """
-    )
+      """)
     return other
   }
 }

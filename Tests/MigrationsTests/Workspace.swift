@@ -69,8 +69,7 @@ final class Workspace: Sendable {
   @discardableResult
   func sql(_ sql: String) async throws -> String {
     let program = try TestProgram(
-      TestCluster.tool("psql"),
-      ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", conninfo, "-c", sql]
+      TestCluster.tool("psql"), ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", conninfo, "-c", sql]
     )
     let status = await program.end()
     #expect(status == 0, "\(sql): \(program.errors)")

@@ -44,10 +44,7 @@ import Testing
     (#"{"a":[1]}"#, #"{"$addToSet":{"a":[1]}}"#, #"{"a":[1,[1]]}"#),
     (#"{"a":[1,1]}"#, #"{"$addToSet":{"a":{"$each":[3,2,3.0,1]}}}"#, #"{"a":[1,1,3,2]}"#),
     ("{}", #"{"$addToSet":{"a":{"$each":[]}}}"#, #"{"a":[]}"#),
-    (
-      #"{"a":[{"x":1,"y":2}]}"#, #"{"$addToSet":{"a":{"y":2,"x":1}}}"#,
-      #"{"a":[{"x":1,"y":2}]}"#
-    ),
+    (#"{"a":[{"x":1,"y":2}]}"#, #"{"$addToSet":{"a":{"y":2,"x":1}}}"#, #"{"a":[{"x":1,"y":2}]}"#),
     (#"{"a":["é"]}"#, "{\"$addToSet\":{\"a\":\"e\u{301}\"}}", "{\"a\":[\"é\",\"e\u{301}\"]}"),
     // $pop
     (#"{"a":[1,2,3]}"#, #"{"$pop":{"a":1}}"#, #"{"a":[1,2]}"#),
@@ -60,9 +57,7 @@ import Testing
     (#"{"a":[1,2,3]}"#, #"{"$pull":{"a":{"$in":[1,3,7]}}}"#, #"{"a":[2]}"#),
     (#"{"a":[[1],[2],1]}"#, #"{"$pull":{"a":[1]}}"#, #"{"a":[[2],1]}"#),
     (#"{"a":[[7],[1]]}"#, #"{"$pull":{"a":{"$gt":5}}}"#, #"{"a":[[1]]}"#),
-    (
-      #"{"a":[{"x":1,"y":1},{"x":2},5]}"#, #"{"$pull":{"a":{"x":1}}}"#, #"{"a":[{"x":2},5]}"#
-    ),
+    (#"{"a":[{"x":1,"y":1},{"x":2},5]}"#, #"{"$pull":{"a":{"x":1}}}"#, #"{"a":[{"x":2},5]}"#),
     (
       #"{"a":[{"x":1},{"x":9},{"y":1},9]}"#, #"{"$pull":{"a":{"$or":[{"x":{"$gt":5}},{"y":1}]}}}"#,
       #"{"a":[{"x":1},9]}"#
@@ -167,10 +162,7 @@ import Testing
     ),
   ])
   func `array filters select elements`(
-    document: String,
-    update: String,
-    filters: [String],
-    result: String
+    document: String, update: String, filters: [String], result: String
   ) throws {
     let outcome = try applying(update, to: document, filters: filters)
     #expect(outcome.text == result)
@@ -194,10 +186,7 @@ import Testing
     ] as [(String, [String], Int, String?)]
   )
   func `invalid array filters are refused`(
-    update: String,
-    filters: [String],
-    code: Int,
-    pointer: String?
+    update: String, filters: [String], code: Int, pointer: String?
   ) throws {
     let error = #expect(throws: OperatorError.self) {
       try applying(update, to: #"{"a":[{"n":1}]}"#, filters: filters)

@@ -33,9 +33,7 @@ import Testing
     #expect(try !query.matches(document(#"{"a":"\#(text)foo\#(text)"}"#)))
   }
 
-  @Test(arguments: [
-    "(((a{1000}){1000}){1000})", "(((a{0}){9999}){9999})", "a{70000}",
-  ])
+  @Test(arguments: ["(((a{1000}){1000}){1000})", "(((a{0}){9999}){9999})", "a{70000}"])
   func `a pattern that compiles to too much code is refused`(pattern: String) throws {
     #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(pattern)"}}"#)) } == .invalidRegex)
   }
@@ -227,8 +225,7 @@ import Testing
     let changed = try applying(#"{"$inc":{"a.$[]":1}}"#, to: text)
     #expect(changed.text.hasPrefix(#"{"a":[1,2,3,"#))
     let pushed = try applying(
-      #"{"$push":{"a":{"$each":[\#(elements)],"$sort":-1,"$slice":3}}}"#,
-      to: #"{"a":[7]}"#
+      #"{"$push":{"a":{"$each":[\#(elements)],"$sort":-1,"$slice":3}}}"#, to: #"{"a":[7]}"#
     )
     #expect(pushed.text == #"{"a":[9999,9998,9997]}"#)
   }

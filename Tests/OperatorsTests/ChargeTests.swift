@@ -6,11 +6,7 @@ import Testing
 /// Tests the charges to a request's budget beyond the values that a query examines.
 @Suite struct ChargeTests {
   /// Returns whether the query takes more than `steps` steps.
-  private func takes(
-    moreThan steps: Int,
-    _ query: String,
-    on text: String
-  ) throws -> Bool {
+  private func takes(moreThan steps: Int, _ query: String, on text: String) throws -> Bool {
     var budget = Budget(steps: steps)
     let (query, document) = (try Query(json(query)), try document(text))
     do throws(OperatorError) {
@@ -85,8 +81,7 @@ import Testing
   @Test func `a combination of filters is charged once`() throws {
     let paths = (0..<100).map { #""a.$[x].k\#($0)":1"# }.joined(separator: ",")
     let update = try Update(
-      json(#"{"$unset":{\#(paths),"a.$[].z":1}}"#),
-      arrayFilters: [json(#"{"x":{"$exists":true}}"#)]
+      json(#"{"$unset":{\#(paths),"a.$[].z":1}}"#), arrayFilters: [json(#"{"x":{"$exists":true}}"#)]
     )
     guard case .operators(.fields(let children), _, let filters) = update.content,
       case .elements(let all, let filtered) = children[FieldName("a")]

@@ -75,10 +75,7 @@ import Testing
     ),
   ])
   func `numbers, dates and similar values are written in each form`(
-    text: String,
-    canonical: String,
-    relaxed: String,
-    stored: String
+    text: String, canonical: String, relaxed: String, stored: String
   ) throws {
     let value = try value(text)
     #expect(value.json(.canonical).text == canonical)
@@ -105,9 +102,7 @@ import Testing
   @Test func `the order of a wrapper's members does not count`() throws {
     let binary = try value(#"{"$binary":{"subType":"0","base64":"AQ=="}}"#)
     #expect(binary == .binary([1], subtype: 0))
-    #expect(
-      try value(#"{"$scope":{},"$code":"f"}"#) == .javascript("f", scope: BSONDocument())
-    )
+    #expect(try value(#"{"$scope":{},"$code":"f"}"#) == .javascript("f", scope: BSONDocument()))
     #expect(
       try value(#"{"$oid":"ABCDEFABCDEFABCDEFABCDEF"}"#) == .objectID("abcdefabcdefabcdefabcdef")
     )

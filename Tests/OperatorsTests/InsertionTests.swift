@@ -16,8 +16,7 @@ import Testing
     (#"{"_id":{"$in":[1,2]}}"#, #"{"a":1}"#), (#"{"_id":{"$gt":1}}"#, #"{"a":1}"#),
   ])
   func `an upsert with a replacement takes only the id from the query`(
-    query: String,
-    document: String
+    query: String, document: String
   ) throws {
     var budget = Budget()
     let update = try Update(json(#"{"a":1}"#))
@@ -32,9 +31,7 @@ import Testing
     (#"{"_id":1}"#, #"{"_id":2}"#, 66),
   ])
   func `an upsert with a replacement needs one whole id`(
-    query: String,
-    replacement: String,
-    code: Int
+    query: String, replacement: String, code: Int
   ) throws {
     let (query, update) = (try Query(json(query)), try Update(json(replacement)))
     let error = #expect(throws: OperatorError.self) {

@@ -42,10 +42,7 @@ import Testing
     ),
   ])
   func `a dollar in a path stands for the element that the filter matched`(
-    text: String,
-    filter: String,
-    update: String,
-    result: String
+    text: String, filter: String, update: String, result: String
   ) throws {
     #expect(try change(text, filter, update) == result)
   }
@@ -59,10 +56,7 @@ import Testing
     ("{}", "{}", #"{"$set":{"$":0}}"#, 2), ("{}", "{}", #"{"$rename":{"a.$":"b"}}"#, 2),
   ])
   func `a dollar without a match is refused`(
-    text: String,
-    filter: String,
-    update: String,
-    code: Int
+    text: String, filter: String, update: String, code: Int
   ) throws {
     let found = self.code {
       let match = try Query(json(filter)).match(document(text))
@@ -140,8 +134,7 @@ import Testing
       #"{"a":{"$numberDecimal":"3.50000000000000"}}"#
     ),
     (
-      #"{"a":{"$numberDecimal":"1.5"}}"#, #"{"$inc":{"a":0.0}}"#,
-      #"{"a":{"$numberDecimal":"1.5"}}"#
+      #"{"a":{"$numberDecimal":"1.5"}}"#, #"{"$inc":{"a":0.0}}"#, #"{"a":{"$numberDecimal":"1.5"}}"#
     ),
   ])
   func `updates change documents`(text: String, update: String, result: String) throws {

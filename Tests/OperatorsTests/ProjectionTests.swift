@@ -101,9 +101,7 @@ import Testing
     ("{}", #"{"a":{"$slice":1},"a.b":1}"#, "/a.b"), ("{}", #"{"a":{"$meta":"x"}}"#, "/a/$meta"),
   ])
   func `an invalid selection reports its place`(
-    query: String,
-    projection: String,
-    pointer: String
+    query: String, projection: String, pointer: String
   ) throws {
     let error = #expect(throws: OperatorError.self) {
       _ = try Projection(json(projection), of: Query(json(query)))
@@ -120,9 +118,7 @@ import Testing
   }
 
   private static func shown(
-    _ projection: String,
-    _ text: String,
-    _ query: String = "{}"
+    _ projection: String, _ text: String, _ query: String = "{}"
   ) throws -> String {
     var budget = Budget()
     let (query, document) = (try Query(json(query)), try document(text))

@@ -29,32 +29,19 @@ extension Query {
 
 extension Update {
   func apply(
-    to document: BSONDocument,
-    now: Int64,
-    position: Int? = nil,
-    isInsertion: Bool = false
+    to document: BSONDocument, now: Int64, position: Int? = nil, isInsertion: Bool = false
   ) throws -> UpdatedDocument {
     var budget = Budget()
-    return try apply(
-      to: document,
-      now: now,
-      position: position,
-      isInsertion: isInsertion,
-      &budget
-    )
+    return try apply(to: document, now: now, position: position, isInsertion: isInsertion, &budget)
   }
 }
 
 /// Reads and applies an update, and returns the stored form of the result.
 func applying(
-  _ update: String,
-  to text: String,
-  filters: [String] = [],
-  isInsertion: Bool = false
+  _ update: String, to text: String, filters: [String] = [], isInsertion: Bool = false
 ) throws -> (text: String, isModified: Bool) {
   let update = try Update(
-    try json(update),
-    arrayFilters: JSONArray(try filters.map { try json($0) })
+    try json(update), arrayFilters: JSONArray(try filters.map { try json($0) })
   )
   let outcome = try update.apply(to: try document(text), now: now, isInsertion: isInsertion)
   return (outcome.document.json(.stored).text, outcome.isModified)

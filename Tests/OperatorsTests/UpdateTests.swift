@@ -36,9 +36,7 @@ import Testing
       // $inc, $mul
       (#"{"a":1}"#, #"{"$inc":{"a":2,"b.c":-3}}"#, #"{"a":3,"b":{"c":-3}}"#),
       (#"{"a":2147483647}"#, #"{"$inc":{"a":1}}"#, #"{"a":2147483648}"#),
-      (
-        #"{"a":{"$numberLong":"1"}}"#, #"{"$inc":{"a":1}}"#, #"{"a":{"$numberLong":"2"}}"#
-      ),
+      (#"{"a":{"$numberLong":"1"}}"#, #"{"$inc":{"a":1}}"#, #"{"a":{"$numberLong":"2"}}"#),
       (#"{"a":1}"#, #"{"$inc":{"a":0}}"#, #"{"a":1}"#),
       (#"{"a":1}"#, #"{"$inc":{"a":0.0}}"#, #"{"a":1.0}"#),
       (#"{"a":1}"#, #"{"$inc":{"a":0.5}}"#, #"{"a":1.5}"#),
@@ -150,11 +148,7 @@ import Testing
     ] as [(String, String, Int, String, String)]
   )
   func `an invalid update is refused with its place`(
-    document: String,
-    update: String,
-    code: Int,
-    pointer: String,
-    path: String
+    document: String, update: String, code: Int, pointer: String, path: String
   ) throws {
     let error = #expect(throws: OperatorError.self) { try applying(update, to: document) }
     #expect(error?.code.rawValue == code)
@@ -175,9 +169,7 @@ import Testing
 
   @Test func `an upsert applies $setOnInsert`() throws {
     let outcome = try applying(
-      #"{"$setOnInsert":{"a":1,"b.c":2},"$inc":{"n":1}}"#,
-      to: #"{"_id":7}"#,
-      isInsertion: true
+      #"{"$setOnInsert":{"a":1,"b.c":2},"$inc":{"n":1}}"#, to: #"{"_id":7}"#, isInsertion: true
     )
     #expect(outcome.text == #"{"_id":7,"a":1,"b":{"c":2},"n":1}"#)
   }
@@ -221,10 +213,7 @@ import Testing
     (#"{"b":{"id":1,"name":"x"},"_id":1}"#, #"{"_id":1,"b":{"name":"x","id":1}}"#),
     (#"{"b":1,"_id":1}"#, #"{"b":1}"#),
   ])
-  func `a stored object equals the original`(
-    document text: String,
-    update: String
-  ) throws {
+  func `a stored object equals the original`(document text: String, update: String) throws {
     let document = try document(text)
     #expect(try !Update(json(update)).apply(to: document, now: now).isModified)
   }

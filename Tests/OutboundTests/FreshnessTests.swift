@@ -3,10 +3,7 @@ import Testing
 
 @Suite struct FreshnessTests {
   private func seconds(
-    _ cacheControl: String?,
-    expires: String? = nil,
-    date: String? = nil,
-    age: String? = nil
+    _ cacheControl: String?, expires: String? = nil, date: String? = nil, age: String? = nil
   ) -> Duration? {
     Freshness.lifetime(cacheControl: cacheControl, expires: expires, date: date, age: age)
   }
@@ -73,8 +70,7 @@ import Testing
     ("64:ff9b::192.0.2.1", "64:ff9b::c000:201"), ("2001:DB8:0:0:0:0:0:1", "2001:db8::1"),
   ])
   func `an address has one spelling, and a mapped address equals its IPv4 address`(
-    _ text: String,
-    _ one: String
+    _ text: String, _ one: String
   ) {
     #expect(IPAddress(text)?.description == one)
     #expect(IPAddress(text) == IPAddress(one))

@@ -23,8 +23,7 @@ import Testing
   }
 
   @EventLoop private func fetch(
-    _ url: String,
-    _ settings: HTTPSourceSettings
+    _ url: String, _ settings: HTTPSourceSettings
   ) async -> Result<HTTPDocument, FetchError> {
     do throws(FetchError) {
       let owner = CallOwner(app: "a", receiver: "b")

@@ -11,9 +11,7 @@ import Testing
     ("2001:db8::/33", "2001:db8:8000::1", false), ("::/0", "2001:db8::1", true),
   ])
   func `a network contains the addresses with its prefix`(
-    network: String,
-    address: String,
-    isIn: Bool
+    network: String, address: String, isIn: Bool
   ) throws {
     let network = try #require(IPNetwork(network))
     let address = try #require(IPAddress(address))

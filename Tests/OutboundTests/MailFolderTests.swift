@@ -11,11 +11,8 @@ import Testing
 
   private func message(_ subject: String) throws -> MailMessage {
     try MailMessage(
-      from: MailAddress("dossier@example.com"),
-      to: MailAddress("ada@example.com", name: "Ada"),
-      subject: subject,
-      text: "https://example.com/confirm?token=1\n.\n",
-      html: "<p>Ü</p>"
+      from: MailAddress("dossier@example.com"), to: MailAddress("ada@example.com", name: "Ada"),
+      subject: subject, text: "https://example.com/confirm?token=1\n.\n", html: "<p>Ü</p>"
     )
   }
 
@@ -58,8 +55,7 @@ import Testing
   }
 
   @EventLoop private func sendAfterRemoving(
-    _ message: MailMessage,
-    _ folder: String
+    _ message: MailMessage, _ folder: String
   ) async throws(MailError) {
     let relay = try MailRelay(MailRelaySettings(.folder(folder)))
     rmdir(folder)

@@ -5,11 +5,8 @@ import Testing
 @Suite struct MailMessageTests {
   private func message(
     from: MailAddress = MailAddress("dossier@example.com"),
-    to: MailAddress = MailAddress("ada@example.com"),
-    subject: String = "Welcome",
-    text: String = "Hello",
-    html: String? = nil,
-    id: String? = nil
+    to: MailAddress = MailAddress("ada@example.com"), subject: String = "Welcome",
+    text: String = "Hello", html: String? = nil, id: String? = nil
   ) throws -> MailMessage {
     try MailMessage(from: from, to: to, subject: subject, text: text, html: html, id: id)
   }
@@ -24,8 +21,7 @@ import Testing
     let messages = try texts.map { text in
       try message(
         from: MailAddress("dossier@example.com", name: text),
-        to: MailAddress("a.b+c_d@sub.example.co", name: text),
-        subject: text
+        to: MailAddress("a.b+c_d@sub.example.co", name: text), subject: text
       )
     }
     let parsed = try await ParsedMessage.read(messages)
@@ -39,8 +35,7 @@ import Testing
     #expect(address.utf8.count == 254)
     let one = try message(
       from: MailAddress(address, name: String(repeating: "é", count: 127)),
-      to: MailAddress(address),
-      subject: String(repeating: "😀", count: 249)
+      to: MailAddress(address), subject: String(repeating: "😀", count: 249)
     )
     let parsed = try await ParsedMessage.read([one])
     parsed.first?.expectToBe(one)
@@ -78,8 +73,7 @@ import Testing
       }
       return try message(
         to: MailAddress(
-          "ada@example.com",
-          name: String(text([]).replacing("\t", with: "").prefix(60))
+          "ada@example.com", name: String(text([]).replacing("\t", with: "").prefix(60))
         ),
         subject: text([]).replacing("\t", with: "") + "x",
         text: text(["\n", "\r"]),

@@ -33,9 +33,7 @@ import Testing
   }
 
   private func settings(
-    _ server: TestServer,
-    scheme: String = "smtp",
-    host: String = "localhost",
+    _ server: TestServer, scheme: String = "smtp", host: String = "localhost",
     _ change: (inout SMTPRelay) -> Void = { _ in }
   ) -> MailRelaySettings {
     var relay = SMTPRelay(url: "\(scheme)://\(host):\(server.port)")
@@ -54,8 +52,7 @@ import Testing
 
   /// - Returns: the error, or nil if the message was sent.
   @EventLoop func error(
-    of settings: MailRelaySettings,
-    _ message: MailMessage
+    of settings: MailRelaySettings, _ message: MailMessage
   ) async -> MailError? {
     do throws(MailError) {
       try await MailRelay(settings).send(message)
@@ -96,9 +93,7 @@ import Testing
 
   @Test func `lines with a leading dot arrive in unencoded text`() async throws {
     let message = try MailMessage(
-      from: MailAddress("a@example.com"),
-      to: MailAddress("b@example.com"),
-      subject: "dots",
+      from: MailAddress("a@example.com"), to: MailAddress("b@example.com"), subject: "dots",
       text: ".\r\n..\n.x\n" + String(repeating: ".", count: 998) + "\n."
     )
     try await TestServer.run("smtp") { server in
@@ -114,9 +109,7 @@ import Testing
 
   @Test func `a megabyte arrives over implicit TLS`() async throws {
     let message = try MailMessage(
-      from: MailAddress("a@example.com"),
-      to: MailAddress("b@example.com"),
-      subject: "large",
+      from: MailAddress("a@example.com"), to: MailAddress("b@example.com"), subject: "large",
       text: String(repeating: ".line of text\n", count: 70_000)
     )
     try await TestServer.run("smtp", ["smtps"]) { server in

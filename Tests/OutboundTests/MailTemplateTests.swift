@@ -7,8 +7,7 @@ import Testing
 
   @Test func `values are inserted as they are`() throws {
     let template = try MailTemplate(
-      subject: "{{app}}: confirm\n",
-      text: "Hi {{ name }}, {{link}} {{name}}",
+      subject: "{{app}}: confirm\n", text: "Hi {{ name }}, {{link}} {{name}}",
       names: ["app", "name", "link"]
     )
     let values = [

@@ -27,8 +27,7 @@ struct ParsedMessage: Decodable {
   /// Parses files.
   static func read(_ paths: [String]) async throws -> [ParsedMessage] {
     let program = try TestProgram(
-      "/usr/bin/python3",
-      ["-B", "\(Workplace.servers)/parse.py"] + paths
+      "/usr/bin/python3", ["-B", "\(Workplace.servers)/parse.py"] + paths
     )
     guard await program.end() == 0 else { throw ProgramError(reason: program.errors) }
     return try JSONDecoder().decode([ParsedMessage].self, from: Data(program.output.utf8))

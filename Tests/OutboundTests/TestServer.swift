@@ -11,9 +11,7 @@ final class TestServer: Sendable {
 
   /// Starts the program, runs `body`, and stops the program.
   static func run<Result>(
-    _ name: String,
-    _ modes: [String] = [],
-    _ body: (TestServer) async throws -> Result
+    _ name: String, _ modes: [String] = [], _ body: (TestServer) async throws -> Result
   ) async throws -> Result {
     let folder = try Workplace.shared.makeFolder()
     let program = try TestProgram(

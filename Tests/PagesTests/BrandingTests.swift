@@ -19,8 +19,7 @@ import Testing
         #expect(palette.accent == color)
         #expect(palette.onAccent.contrast(with: color) >= 4.58, "\(color.text)")
         #expect(
-          palette.grounds.allSatisfy { palette.link.contrast(with: $0) >= 4.5 },
-          "\(color.text)"
+          palette.grounds.allSatisfy { palette.link.contrast(with: $0) >= 4.5 }, "\(color.text)"
         )
         let edges = [palette.background, palette.surface].map(palette.accentBorder.contrast)
         #expect(edges.allSatisfy { $0 >= 3 }, "\(color.text)")
@@ -128,9 +127,7 @@ import Testing
     let face = try #require(ImageSource(url: "https://pictures.example:8443/1.webp"))
     let branding = Branding(name: "A", logo: .init(light: light, dark: dark))
     let page = Page.signOut(
-      Fixtures().target(),
-      person: Person(picture: face),
-      stay: Fixtures().target()
+      Fixtures().target(), person: Person(picture: face), stay: Fixtures().target()
     )
     #expect(
       policy(page, branding).contains(

@@ -125,16 +125,13 @@ import Testing
         ab0cd-efgh0
         ab1cd-efgh1
 
-        """
-    )
+        """)
   }
 
   @Test func `names are set apart from the words around them`() throws {
     let parts = Catalog.english.parts(of: .codeSent, ["email": .name("ada")])
     #expect(
-      parts == [
-        .words("If "), .name("ada"), .words(" can be used here, a code is on its way."),
-      ]
+      parts == [.words("If "), .name("ada"), .words(" can be used here, a code is on its way.")]
     )
     let page = Fixtures().pages.first { $0.name == "confirm-address" }?.page
     let html = Fixtures.html(page ?? .unknownApplication())

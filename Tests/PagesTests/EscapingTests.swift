@@ -55,9 +55,7 @@ import Testing
 
   @Test func `characters that reverse text are removed from names`() throws {
     let page = Page.confirmApplication(
-      Fixtures().target(),
-      client: "a\u{202e}b\u{0}\u{2066}c",
-      person: Person(),
+      Fixtures().target(), client: "a\u{202e}b\u{0}\u{2066}c", person: Person(),
       cancel: Fixtures().target()
     )
     let heading = try HTMLDocument(Fixtures.html(page)).all("h1").first
@@ -76,9 +74,7 @@ import Testing
   @Test func `a message for a window is data, not a script`() throws {
     let text = "</script><script>alert('\u{2028}')</script>"
     let page = Page.webMessage(
-      to: Fixtures.clientOrigin,
-      response: [("state", text)],
-      nonce: Fixtures.nonce
+      to: Fixtures.clientOrigin, response: [("state", text)], nonce: Fixtures.nonce
     )
     let document = try HTMLDocument(Fixtures.html(page))
     let scripts = document.all("script").filter { $0["src"] == nil }

@@ -22,10 +22,7 @@ extension Fixtures {
 
   private var overview: AccountOverview {
     AccountOverview(
-      person: person,
-      language: text("English"),
-      zone: text("Europe/London"),
-      isVerified: true,
+      person: person, language: text("English"), zone: text("Europe/London"), isVerified: true,
       signIn: (hasPassword: true, hasAuthenticator: true, recoveryCodes: 1),
       counts: (sessions: 3, identities: 1, applications: 0)
     )
@@ -33,8 +30,7 @@ extension Fixtures {
 
   private var bareOverview: AccountOverview {
     AccountOverview(
-      person: Person(email: email),
-      isVerified: false,
+      person: Person(email: email), isVerified: false,
       signIn: (hasPassword: false, hasAuthenticator: false, recoveryCodes: 0),
       counts: (sessions: 1, identities: 0, applications: 1)
     )
@@ -52,18 +48,12 @@ extension Fixtures {
     let day = CalendarDay(number: 20_514)
     let sessions = [
       SessionDescription(
-        device: .name(text("Ada's laptop")),
-        browser: text("Firefox on Debian"),
-        place: text("London"),
-        clients: [text("Contoso Mail"), text("Contoso Desk")],
-        time: time,
+        device: .name(text("Ada's laptop")), browser: text("Firefox on Debian"),
+        place: text("London"), clients: [text("Contoso Mail"), text("Contoso Desk")], time: time,
         isCurrent: true
       ),
       SessionDescription(
-        device: .name(text("Phone")),
-        browser: text("Safari on iOS"),
-        time: time,
-        isUsed: true,
+        device: .name(text("Phone")), browser: text("Safari on iOS"), time: time, isUsed: true,
         end: target()
       ),
     ]
@@ -73,11 +63,7 @@ extension Fixtures {
         "identities",
         .identities(
           [
-            IdentityDescription(
-              issuer: .name(text("Contoso")),
-              linkedOn: day,
-              unlink: target()
-            ),
+            IdentityDescription(issuer: .name(text("Contoso")), linkedOn: day, unlink: target()),
             IdentityDescription(issuer: .message(.password)),
           ],
           back: back
@@ -89,10 +75,7 @@ extension Fixtures {
         .applications(
           [
             ApplicationDescription(
-              name: text("Contoso Mail"),
-              groups: scopeGroups,
-              grantedOn: day,
-              remove: target()
+              name: text("Contoso Mail"), groups: scopeGroups, grantedOn: day, remove: target()
             )
           ],
           back: back
@@ -101,8 +84,7 @@ extension Fixtures {
       (
         "data",
         .data(
-          download: Self.link("/account/export"),
-          deletion: Self.link("/account/deletion"),
+          download: Self.link("/account/export"), deletion: Self.link("/account/deletion"),
           back: back
         )
       ),
@@ -118,23 +100,15 @@ extension Fixtures {
       (
         "profile",
         .changeProfile(
-          target(),
-          name: name,
-          language: "en",
-          languages: languages,
-          zone: "Europe/London",
-          zones: zones,
-          back: back
+          target(), name: name, language: "en", languages: languages, zone: "Europe/London",
+          zones: zones, back: back
         )
       ),
       ("picture", .changePicture(target(), person: person, remove: target(), back: back)),
       (
         "picture-missing",
         .changePicture(
-          target(),
-          person: Person(name: name),
-          back: back,
-          errors: [.form(.pictureMissing)]
+          target(), person: Person(name: name), back: back, errors: [.form(.pictureMissing)]
         )
       ),
       (
@@ -145,29 +119,15 @@ extension Fixtures {
       (
         "address-malformed",
         .changeAddress(
-          target(),
-          current: email,
-          email: text("ada@"),
-          back: back,
+          target(), current: email, email: text("ada@"), back: back,
           errors: [.form(.emailMalformed)]
         )
       ),
-      (
-        "change-password",
-        .changePassword(
-          target(),
-          email: email,
-          minimumPassword: 15,
-          back: back
-        )
-      ),
+      ("change-password", .changePassword(target(), email: email, minimumPassword: 15, back: back)),
       (
         "change-password-wrong",
         .changePassword(
-          target(),
-          email: email,
-          minimumPassword: 15,
-          back: back,
+          target(), email: email, minimumPassword: 15, back: back,
           errors: [.form(.passwordWrong), .form(.passwordCommon)]
         )
       ),
@@ -175,12 +135,7 @@ extension Fixtures {
       ("remove-application", .removeApplication(target(), client: text("Contoso"), back: back)),
       (
         "delete",
-        .deleteAccount(
-          target(),
-          email: email,
-          download: Self.link("/account/export"),
-          back: back
-        )
+        .deleteAccount(target(), email: email, download: Self.link("/account/export"), back: back)
       ),
       (
         "delete-wrong",
@@ -205,10 +160,7 @@ extension Fixtures {
       (
         "set-up-authenticator-wrong",
         .setUpAuthenticator(
-          target(),
-          key: text(key),
-          code: Self.qrCode,
-          errors: [.form(.authenticatorCodeWrong)]
+          target(), key: text(key), code: Self.qrCode, errors: [.form(.authenticatorCodeWrong)]
         )
       ),
       (
@@ -228,13 +180,8 @@ extension Fixtures {
       ("authenticator", .authenticator, .form(.authenticatorCodeWrong)),
     ]
     let toClient = Page.confirmIdentity(
-      target(),
-      email: email,
-      method: .password,
-      resend: target(),
-      another: target(),
-      client: text("Contoso Mail"),
-      cancel: target()
+      target(), email: email, method: .password, resend: target(), another: target(),
+      client: text("Contoso Mail"), cancel: target()
     )
     return [("confirm-identity-client", toClient)]
       + methods.flatMap { name, method, wrong in
@@ -242,12 +189,8 @@ extension Fixtures {
           (
             "confirm-identity-\(name)\(error == nil ? "" : "-wrong")",
             Page.confirmIdentity(
-              target(),
-              email: email,
-              method: method,
-              resend: target(),
-              other: Self.link("/u/confirm/other"),
-              cancel: target(),
+              target(), email: email, method: method, resend: target(),
+              other: Self.link("/u/confirm/other"), cancel: target(),
               errors: error.map { [$0] } ?? []
             )
           )

@@ -29,9 +29,7 @@ extension Fixtures {
       AccountChoice(person, choice: target(), removal: target()),
       AccountChoice(
         Person(name: nil, email: text("grace.brewster.murray.hopper@navy.example.org")),
-        choice: target(),
-        isSignedOut: true,
-        removal: target()
+        choice: target(), isSignedOut: true, removal: target()
       ),
       AccountChoice(Person(), choice: target(), removal: target()),
     ]
@@ -39,29 +37,21 @@ extension Fixtures {
       (
         "consent",
         .consent(
-          target(),
-          client: client(hasLogo: true),
-          person: person,
-          groups: scopeGroups,
+          target(), client: client(hasLogo: true), person: person, groups: scopeGroups,
           otherUser: Self.link("/accounts")
         )
       ),
       (
         "consent-without-logo",
         .consent(
-          target(),
-          client: client(hasLogo: false),
-          person: Person(email: email),
+          target(), client: client(hasLogo: false), person: Person(email: email),
           groups: scopeGroups
         )
       ),
       (
         "confirm-application",
         .confirmApplication(
-          target(),
-          client: text("Contoso Desk"),
-          person: person,
-          cancel: target()
+          target(), client: text("Contoso Desk"), person: person, cancel: target()
         )
       ),
       ("choose-account", .chooseAccount(others, another: target(), signOutAll: target())),
@@ -71,8 +61,7 @@ extension Fixtures {
       (
         "signed-out-client",
         .signedOut(
-          client: (text("Contoso Mail"), Self.callback),
-          next: Self.link("/account/switch"),
+          client: (text("Contoso Mail"), Self.callback), next: Self.link("/account/switch"),
           hasOthers: true
         )
       ),
@@ -97,8 +86,7 @@ extension Fixtures {
       (
         "web-message",
         .webMessage(
-          to: Self.clientOrigin,
-          response: [("code", text("a")), ("state", text("b"))],
+          to: Self.clientOrigin, response: [("code", text("a")), ("state", text("b"))],
           nonce: Self.nonce
         )
       ),
@@ -117,10 +105,7 @@ extension Fixtures {
       ("error-unavailable", .unavailable(wait: .seconds(30))),
       ("error-link", .expiredLink(request: restart)),
       ("error-not-found", .notFound(back: restart)),
-      (
-        "error-internal",
-        .internalError(requestID: text("5f2b6c1e9a7d4e30b1c2"), support: support)
-      ),
+      ("error-internal", .internalError(requestID: text("5f2b6c1e9a7d4e30b1c2"), support: support)),
     ]
   }
 }

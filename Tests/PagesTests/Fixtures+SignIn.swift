@@ -10,51 +10,31 @@ extension Fixtures {
     let reset = Self.link("/u/t/0123/reset")
     return [
       ("sign-in", .signIn(target(), signUp: signUp)),
-      (
-        "sign-in-client",
-        .signIn(
-          target(),
-          email: email,
-          client: text("Contoso Mail")
-        )
-      ),
+      ("sign-in-client", .signIn(target(), email: email, client: text("Contoso Mail"))),
       ("sign-in-missing", .signIn(target(), signUp: signUp, errors: [.form(.emailMissing)])),
       (
         "sign-in-malformed",
         .signIn(
-          target(),
-          email: text("ada@"),
-          signUp: signUp,
-          errors: [.form(.emailMalformed), attempts]
+          target(), email: text("ada@"), signUp: signUp, errors: [.form(.emailMalformed), attempts]
         )
       ),
       (
         "password",
         .password(
-          target(),
-          email: email,
-          change: Self.link("/u/t/0123"),
-          reset: reset,
-          mailCode: target()
+          target(), email: email, change: Self.link("/u/t/0123"), reset: reset, mailCode: target()
         )
       ),
       (
         "password-wrong",
         .password(
-          target(),
-          email: email,
-          change: Self.link("/u/t/0123"),
-          reset: reset,
-          mailCode: target(),
+          target(), email: email, change: Self.link("/u/t/0123"), reset: reset, mailCode: target(),
           errors: [.form(.signInWrong)]
         )
       ),
       (
         "password-missing",
         .password(
-          target(),
-          email: email,
-          change: Self.link("/u/t/0123"),
+          target(), email: email, change: Self.link("/u/t/0123"),
           errors: [.form(.passwordMissing), attempts]
         )
       ),
@@ -67,12 +47,7 @@ extension Fixtures {
       (
         "mail-code-\(purpose)",
         Page.mailCode(
-          target(),
-          email: email,
-          for: purpose,
-          digits: 8,
-          change: change,
-          resend: target(),
+          target(), email: email, for: purpose, digits: 8, change: change, resend: target(),
           password: Self.link("/u/t/0123/password")
         )
       )
@@ -84,12 +59,7 @@ extension Fixtures {
       (
         "mail-code-error-\(index)",
         Page.mailCode(
-          target(),
-          email: email,
-          for: .signIn,
-          digits: 8,
-          change: change,
-          resend: target(),
+          target(), email: email, for: .signIn, digits: 8, change: change, resend: target(),
           errors: [error]
         )
       )
@@ -118,24 +88,15 @@ extension Fixtures {
     return [
       (
         "sign-up",
-        Page.signUp(
-          target(),
-          minimumPassword: 15,
-          signIn: Self.link("/u/t/0123"),
-          terms: terms
-        )
+        Page.signUp(target(), minimumPassword: 15, signIn: Self.link("/u/t/0123"), terms: terms)
       )
     ]
       + errors.enumerated().map { index, error in
         (
           "sign-up-error-\(index)",
           Page.signUp(
-            target(),
-            email: email,
-            minimumPassword: 15,
-            signIn: Self.link("/u/t/0123"),
-            terms: terms,
-            errors: [error]
+            target(), email: email, minimumPassword: 15, signIn: Self.link("/u/t/0123"),
+            terms: terms, errors: [error]
           )
         )
       }
@@ -143,10 +104,7 @@ extension Fixtures {
 
   private var recoveryPages: [(name: String, page: Page)] {
     let done = Page.CompletedTask.allCases.map { task in
-      (
-        "done-\(task)",
-        Page.done(task, next: .next(.backToApp, to: Self.link("/")))
-      )
+      ("done-\(task)", Page.done(task, next: .next(.backToApp, to: Self.link("/"))))
     }
     return done + [
       ("reset", .resetRequest(target(), signIn: Self.link("/u/t/0123"))),
@@ -165,12 +123,7 @@ extension Fixtures {
       ("new-password", .newPassword(target(), email: email, minimumPassword: 8)),
       (
         "new-password-short",
-        .newPassword(
-          target(),
-          email: email,
-          minimumPassword: 8,
-          errors: [.form(.passwordShort, 8)]
-        )
+        .newPassword(target(), email: email, minimumPassword: 8, errors: [.form(.passwordShort, 8)])
       ),
       (
         "confirm-address",
@@ -179,10 +132,7 @@ extension Fixtures {
       (
         "confirm-address-wrong",
         .confirmAddress(
-          target(),
-          email: email,
-          asksForPassword: true,
-          disown: target(),
+          target(), email: email, asksForPassword: true, disown: target(),
           errors: [.form(.passwordWrong)]
         )
       ),
@@ -190,10 +140,7 @@ extension Fixtures {
       (
         "restore-address",
         .restoreAddress(
-          target(),
-          email: email,
-          minimumPassword: 8,
-          errors: [.form(.passwordPersonal)]
+          target(), email: email, minimumPassword: 8, errors: [.form(.passwordPersonal)]
         )
       ),
     ]

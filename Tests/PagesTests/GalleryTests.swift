@@ -16,10 +16,7 @@ import Testing
       (
         "brand",
         Branding(
-          name: "Northwind",
-          logo: logo,
-          color: Color("#ffdd00"),
-          radius: .init(clamping: 22)
+          name: "Northwind", logo: logo, color: Color("#ffdd00"), radius: .init(clamping: 22)
         )
       ),
     ]
@@ -28,8 +25,7 @@ import Testing
       let renderer = PageRenderer(
         branding: branding,
         assets: PageAssets(
-          stylesheet: Fixtures.path("/\(look).css"),
-          script: Fixtures.path("/pages.js")
+          stylesheet: Fixtures.path("/\(look).css"), script: Fixtures.path("/pages.js")
         )
       )
       try write(renderer.stylesheet.text, to: "\(folder)/\(look).css")

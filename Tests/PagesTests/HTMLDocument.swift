@@ -69,8 +69,7 @@ struct HTMLDocument {
   }
 
   private static func takeAttributes(
-    _ rest: inout ArraySlice<Unicode.Scalar>,
-    _ tag: String
+    _ rest: inout ArraySlice<Unicode.Scalar>, _ tag: String
   ) throws(Malformed) -> [(name: String, value: String)] {
     guard !tag.isEmpty else { throw Malformed(reason: "a bracket without a tag") }
     var attributes: [(name: String, value: String)] = []
@@ -100,9 +99,7 @@ struct HTMLDocument {
     }
   }
 
-  private static let entities = [
-    "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "#39": "'",
-  ]
+  private static let entities = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "#39": "'"]
 
   private static func decoded(_ text: ArraySlice<Unicode.Scalar>) throws(Malformed) -> String {
     var result = ""

@@ -17,11 +17,8 @@ import Testing
 
   static func link(_ text: String = "Diesen Link innerhalb eines Tages öffnen:") -> Mail {
     Mail(
-      subject: text,
-      text: "\(text)\n\n\(url)\n\nNicht angefordert? Diese E-Mail ignorieren.\n",
-      language: "de",
-      secret: "ds_verify_YWRh",
-      label: text
+      subject: text, text: "\(text)\n\n\(url)\n\nNicht angefordert? Diese E-Mail ignorieren.\n",
+      language: "de", secret: "ds_verify_YWRh", label: text
     )
   }
 
@@ -77,11 +74,8 @@ import Testing
 
   @Test func `a token stays in its sentence, and its link gets a button below`() throws {
     let mail = Mail(
-      subject: "s",
-      text: "Use\u{301} ds_verify_YWRh or <\(Self.url)>\u{301}, not ds_verify_YWR",
-      language: "en",
-      secret: "ds_verify_YWRh",
-      label: "Verify address"
+      subject: "s", text: "Use\u{301} ds_verify_YWRh or <\(Self.url)>\u{301}, not ds_verify_YWR",
+      language: "en", secret: "ds_verify_YWRh", label: "Verify address"
     )
     let document = try document(mail)
     #expect(document.all("strong").map(\.text) == ["ds_verify_YWRh"])
@@ -98,8 +92,7 @@ import Testing
     ("https://a@b.example https://c.example", ["https://c.example"]),
   ])
   func `only URLs of https become links, without the punctuation around them`(
-    text: String,
-    links: [String]
+    text: String, links: [String]
   ) throws {
     let document = try document(Mail(subject: "s", text: text, language: "en"))
     #expect(document.all("a").map { $0["href"] } == links)

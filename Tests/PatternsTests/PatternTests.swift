@@ -53,10 +53,7 @@ import Testing
 
   @Test(arguments: patterns)
   func `a pattern matches what PCRE matches`(
-    pattern: String,
-    options: String,
-    found: [String],
-    others: [String]
+    pattern: String, options: String, found: [String], others: [String]
   ) throws {
     let pattern = try Pattern(pattern, options: options)
     for text in found { #expect(matches(pattern, text), "\(text)") }

@@ -106,9 +106,7 @@ import Testing
 
 /// Returns the code of the error of a program for a picture.
 @EventLoop private func outcome(
-  of program: String,
-  _ pool: FairPool,
-  _ owner: Uploader?
+  of program: String, _ pool: FairPool, _ owner: Uploader?
 ) async -> String {
   do {
     return try await upload([1], program: program, pool: pool, for: owner).errorType?.code ?? ""

@@ -113,8 +113,7 @@ import Testing
         exec /usr/bin/python3 -c 'import os, time
         while time.process_time() * 1000 < \(spent): pass
         os.execv("/usr/bin/prlimit", ["prlimit", "--cpu=1:3", "\(Studio.program)"])'
-        """
-      )
+        """)
       let result = try await upload(file, program: program)
       if result.errorType == .pictureTooComplex { return }
       #expect(throws: Never.self) { try result.get() }

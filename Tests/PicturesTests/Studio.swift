@@ -47,16 +47,11 @@ final class Studio: Sendable {
     defer { unlink(path) }
     let line = try await Self.python("look", path)
     let words = line.split(separator: "\n")[0].split(
-      separator: "|",
-      omittingEmptySubsequences: false
+      separator: "|", omittingEmptySubsequences: false
     )
     .map(String.init)
     return Sight(
-      format: words[0],
-      mode: words[1],
-      size: words[2],
-      quarters: words[3],
-      alpha: words[4],
+      format: words[0], mode: words[1], size: words[2], quarters: words[3], alpha: words[4],
       metadata: Array(words.dropFirst(5))
     )
   }
@@ -119,16 +114,11 @@ let upright = "red,green,blue,white"
 ///
 /// - Throws: errors that the picture does not cause.
 @EventLoop func upload(
-  _ bytes: [UInt8],
-  program: String? = nil,
-  pool own: FairPool? = nil,
-  for owner: (any JobOwner)? = nil,
-  deadline: Duration = .seconds(86_400)
+  _ bytes: [UInt8], program: String? = nil, pool own: FairPool? = nil,
+  for owner: (any JobOwner)? = nil, deadline: Duration = .seconds(86_400)
 ) async throws -> Result<Picture, Failure> {
   let decoder = PictureDecoder(
-    program: try program ?? Studio.program,
-    pool: own ?? pool,
-    deadline: deadline
+    program: try program ?? Studio.program, pool: own ?? pool, deadline: deadline
   )
   do throws(Failure) {
     return .success(try await decoder.decode(bytes, for: owner))

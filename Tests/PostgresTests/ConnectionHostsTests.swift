@@ -45,8 +45,7 @@ import Testing
   }
 
   @EventLoop private func answer(
-    of conninfo: String,
-    within timeout: Duration = .seconds(600)
+    of conninfo: String, within timeout: Duration = .seconds(600)
   ) async throws -> String? {
     let connection = try await Connection.open(
       ConnectionSettings(conninfo, applicationName: "hosts", timeout: timeout)

@@ -9,38 +9,30 @@ import Testing
 
   private enum Queries {
     static let connections = Statement<Int, String>(
-      "test.connections",
-      "select count(*) from pg_stat_activity where application_name = $1"
+      "test.connections", "select count(*) from pg_stat_activity where application_name = $1"
     )
     static let echo = Statement<String, String>("test.echo", "select $1::text")
     static let span = Statement<String, Duration>(
-      "test.span",
-      "select extract(epoch from $1::interval)::text"
+      "test.span", "select extract(epoch from $1::interval)::text"
     )
     static let divide = Statement<Int, Int>("test.divide", "select 100 / $1::int")
     static let wrong = Statement<Int>("test.wrong", "select no_such_column")
     static let make = Statement<NoRow>(
-      "test.make",
-      "create table counters (id int primary key, n int not null)"
+      "test.make", "create table counters (id int primary key, n int not null)"
     )
     static let add = Statement<NoRow, Int>("test.add", "insert into counters values ($1, 0)")
     static let grow = Statement<Int, Int>(
-      "test.grow",
-      "update counters set n = n + 1 where id = $1 returning n"
+      "test.grow", "update counters set n = n + 1 where id = $1 returning n"
     )
     static let rows = Statement<Int>("test.rows", "select count(*) from counters")
     static let count = Statement<Int>("test.count", "select sum(n)::int from counters")
-    static let sleep = Statement<String, Int>(
-      "test.sleep",
-      "select 'slept' from pg_sleep($1::int)"
-    )
+    static let sleep = Statement<String, Int>("test.sleep", "select 'slept' from pg_sleep($1::int)")
     static let backend = Statement<Int>("test.backend", "select pg_backend_pid()")
     static let isBusy = Statement<Bool, Int>(
       "test.is_busy",
       """
       select state = 'active' and query like '%pg_sleep%' from pg_stat_activity where pid = $1
-      """
-    )
+      """)
     static let kill = Statement<Bool, Int>("test.kill", "select pg_terminate_backend($1::int)")
   }
 

@@ -14,8 +14,7 @@ import Testing
   }
 
   @EventLoop private func database(
-    _ name: String,
-    _ change: (inout DatabaseSettings) -> Void
+    _ name: String, _ change: (inout DatabaseSettings) -> Void
   ) -> Database {
     var settings = DatabaseSettings.patient(name)
     change(&settings)

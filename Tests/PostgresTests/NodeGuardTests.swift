@@ -12,8 +12,7 @@ import Testing
   private enum Queries {
     static let echo = Statement<String, String>("test.node_echo", "select answer($1)")
     static let add = Statement<NoRow, String>(
-      "test.node_add",
-      "insert into added values (answer($1))"
+      "test.node_add", "insert into added values (answer($1))"
     )
     static let count = Statement<Int>("test.node_count", "select count(*) from added")
     static let all = Statement<Int>("test.node_all", "select count(answer('x')) from added")
@@ -36,17 +35,13 @@ import Testing
         perform pg_sleep(1000) from frozen where node = case when hashtext(key) < 0 then 1 else 2 end;
         return key;
       end $$
-      """
-    )
+      """)
     var settings = DatabaseSettings.patient(name)
     settings.suspicion = .milliseconds(50)
     settings.readTimeout = .milliseconds(300)
     settings.grace = .seconds(300)
     settings.nodes = NodeSettings(
-      ranges: Queries.ranges,
-      probe: Queries.probe,
-      group: "keys",
-      binaryGroups: []
+      ranges: Queries.ranges, probe: Queries.probe, group: "keys", binaryGroups: []
     ) { sql in
       switch "\(sql)" {
       case let text where text.contains("$1"): .node(parameter: 0, group: "keys")

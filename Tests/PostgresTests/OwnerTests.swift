@@ -42,9 +42,7 @@ import Testing
 
   /// Holds a connection until the gate is opened.
   @EventLoop private func hold(
-    _ database: Database,
-    _ owner: Owner,
-    _ gate: Gate
+    _ database: Database, _ owner: Owner, _ gate: Gate
   ) async -> Task<Void, Never> {
     let before = database.load.exclusive
     let task = EventLoop.task {

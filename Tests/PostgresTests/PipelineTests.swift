@@ -24,8 +24,7 @@ import Testing
   }
 
   @EventLoop private func read<Row: RowDecodable & Sendable, each Value: Sendable>(
-    _ database: Database,
-    _ statement: Statement<Row, repeat each Value>,
+    _ database: Database, _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) -> Task<Result<[Row], DatabaseError>, Never> {
     let values = (repeat each values)

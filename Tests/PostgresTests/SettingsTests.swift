@@ -14,8 +14,7 @@ import Testing
       select concat_ws(' ', current_setting('transaction_isolation'),
         current_setting('transaction_deferrable'), current_setting('bytea_output'),
         (select setting from pg_settings where name = 'lock_timeout'))
-      """
-    )
+      """)
     static let conflict = Statement<Int, Int>("test.conflict", "select conflict($1::int)")
   }
 
@@ -55,8 +54,7 @@ import Testing
         end if;
         return currval('tries');
       end $$;
-      """
-    )
+      """)
     connection.close()
     let database = Database(.patient(name))
     database.start()

@@ -12,8 +12,7 @@ import Testing
     static let backend = Statement<Int>("test.backend", "select pg_backend_pid()::bigint")
     static let sleep = Statement<Int>("test.sleep", "select 1::bigint from pg_sleep(0.2)")
     static let end = Statement<Int, Int>(
-      "test.end",
-      "select pg_terminate_backend($1::int)::int::bigint"
+      "test.end", "select pg_terminate_backend($1::int)::int::bigint"
     )
   }
 
@@ -30,8 +29,7 @@ import Testing
           end if;
           raise 'connection to the remote node failed' using errcode = state;
         end $$
-      """
-    )
+      """)
     connection.close()
     let database = Database(.patient(name))
     database.start()

@@ -61,11 +61,7 @@ package final class DistributedCluster: Sendable {
     return "host=\(folder) user=postgres dbname=\(name) connect_timeout=300"
   }
 
-  private func run(
-    _ sql: String,
-    port: Int,
-    _ database: String
-  ) throws(TestClusterError) {
+  private func run(_ sql: String, port: Int, _ database: String) throws(TestClusterError) {
     let program = try TestProgram(
       TestCluster.tool("psql"),
       [

@@ -33,8 +33,7 @@ extension ConnectionSettings {
 extension Database {
   /// Runs a script on a database, and returns the database, which is started.
   @EventLoop package static func started(
-    on conninfo: String,
-    after script: String
+    on conninfo: String, after script: String
   ) async throws -> Database {
     let connection = try await Connection.open(.patient(conninfo))
     defer { connection.close() }

@@ -18,8 +18,7 @@ package enum SourceFiles {
   /// - Returns: the paths, which begin with the module, and the texts.
   /// - Throws: an error if a file cannot be read.
   package static func all(
-    of module: String? = nil,
-    below parent: String = "Sources"
+    of module: String? = nil, below parent: String = "Sources"
   ) throws -> [(path: String, text: String)] {
     let sources = "\(repository)/\(parent)"
     let folder = module.map { "\($0)/" } ?? ""

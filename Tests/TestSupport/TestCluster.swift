@@ -56,8 +56,7 @@ package final class TestCluster: Sendable {
     do {
       let database = try await shared.createDatabase()
       let program = try TestProgram(
-        tool("psql"),
-        ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", try Migrations.up()]
+        tool("psql"), ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", try Migrations.up()]
       )
       guard await program.end() == 0 else {
         return .failure(TestClusterError(reason: "migrations: \(program.errors)"))
@@ -110,10 +109,7 @@ package final class TestCluster: Sendable {
 
   /// Starts a server, with its data and its socket in a folder.
   static func start(
-    _ name: String,
-    in folder: String,
-    port: Int = 5432,
-    _ more: [String] = []
+    _ name: String, in folder: String, port: Int = 5432, _ more: [String] = []
   ) throws(TestClusterError) {
     let owner = getuid() == 0 ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
     let data = "\(folder)/\(name)"

@@ -18,9 +18,7 @@ package final class TestProgram: Sendable {
   ///   - environment: variables in addition to those of this process.
   /// - Throws: `TestClusterError` if it cannot be started.
   package init(
-    _ path: String,
-    _ arguments: [String],
-    environment: [String: String] = [:]
+    _ path: String, _ arguments: [String], environment: [String: String] = [:]
   ) throws(TestClusterError) {
     outputs = "/tmp/dossier-output-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     var descriptors: [(Int32, Int32)] = []
@@ -32,8 +30,7 @@ package final class TestProgram: Sendable {
     }
     do throws(EventLoopError) {
       child = try ChildProcess(
-        path,
-        arguments,
+        path, arguments,
         environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
         on: descriptors
       )

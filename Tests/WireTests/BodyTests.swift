@@ -19,8 +19,7 @@ import WireKit
 
   /// Returns the request of a scenario by an authorized caller.
   @EventLoop private func entered(
-    _ scenario: Scenario,
-    _ cast: Fixtures
+    _ scenario: Scenario, _ cast: Fixtures
   ) async throws -> (question: TestRequest, route: Route) {
     let route = try #require(TestService.routes.first { $0.name == scenario.route })
     var question = try await scenario.question(cast)
@@ -30,9 +29,7 @@ import WireKit
 
   /// Returns the reply to a modified request.
   @EventLoop private func answer(
-    _ question: TestRequest,
-    _ cast: Fixtures,
-    _ change: (inout TestRequest) -> Void
+    _ question: TestRequest, _ cast: Fixtures, _ change: (inout TestRequest) -> Void
   ) async -> TestResponse {
     var question = question
     change(&question)

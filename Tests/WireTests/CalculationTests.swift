@@ -42,9 +42,7 @@ import Testing
     var given: [Task<TestResponse, Never>] = []
     for _ in 0..<4 {
       var question = cast.asUser(
-        .post,
-        "/v1/me/custom-data/update",
-        #"{"update":{"$inc":{"n":1}},"upsert":true}"#
+        .post, "/v1/me/custom-data/update", #"{"update":{"$inc":{"n":1}},"upsert":true}"#
       )
       question.isGone = { client.isGone }
       given.append(EventLoop.task { [question] in await world.ask(question) })
@@ -52,9 +50,7 @@ import Testing
     await wait(for: 6, world)
     client.isGone = true
     var other = cast.question(
-      .post,
-      "/v1/me/custom-data/update",
-      #"{"update":{"$inc":{"n":1}},"upsert":true}"#
+      .post, "/v1/me/custom-data/update", #"{"update":{"$inc":{"n":1}},"upsert":true}"#
     )
     other.authorize(cast.stranger.access)
     let wanted = EventLoop.task { [other] in await world.ask(other) }
@@ -83,9 +79,7 @@ import Testing
     var patch = cast.asUser(.patch, "/v1/me/metadata", "[]")
     patch.fields[.contentType] = MediaType.jsonPatch.rawValue
     let large = cast.asUser(
-      .put,
-      "/v1/me/metadata",
-      #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
+      .put, "/v1/me/metadata", #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
     )
     // In this world, pictures use the same threads.
     var picture = cast.asUser(.put, "/v1/me/picture")
@@ -100,9 +94,7 @@ import Testing
     #expect(await world.ask(cast.asUser(.put, "/v1/me/metadata", "{}")).status == 200)
     // An API client has its own share.
     var other = cast.question(
-      .post,
-      "/v1/users/\(cast.stranger.id)/custom-data/update",
-      #"{"update":{"$inc":{"n":1}}}"#
+      .post, "/v1/users/\(cast.stranger.id)/custom-data/update", #"{"update":{"$inc":{"n":1}}}"#
     )
     other.authorize(cast.program.secret)
     let served = EventLoop.task { [other] in await world.ask(other) }
@@ -118,8 +110,7 @@ import Testing
     let world = try await TestService(waiting: 100)
     let cast = try await world.cast()
     try await cast.expect(
-      201,
-      cast.asOperator(.put, "/v1/schemas/metadata", #"{"maxProperties":9}"#)
+      201, cast.asOperator(.put, "/v1/schemas/metadata", #"{"maxProperties":9}"#)
     )
     let holders = [Holder("1"), Holder("2")]
     let held = holders.map { $0.hold(world.calculator) }
@@ -149,8 +140,7 @@ import Testing
     let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     try await cast.expect(
-      201,
-      cast.asOperator(.put, "/v1/schemas/metadata", #"{"maxProperties":1000}"#)
+      201, cast.asOperator(.put, "/v1/schemas/metadata", #"{"maxProperties":1000}"#)
     )
     let merges = (0..<100).map { index in
       var merge = cast.asUser(.patch, "/v1/me/metadata", #"{"k\#(index)":1}"#)

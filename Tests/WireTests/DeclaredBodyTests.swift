@@ -17,9 +17,7 @@ import WireKit
 
   /// Tests a body without required members and with an unknown one.
   @Test(arguments: operations.map(\.route.name))
-  @EventLoop func `missing and unknown members are reported together`(
-    _ name: String
-  ) async throws {
+  @EventLoop func `missing and unknown members are reported together`(_ name: String) async throws {
     let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     let operation = try #require(Self.operations.first { $0.route.name == name })

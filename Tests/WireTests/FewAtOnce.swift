@@ -11,9 +11,7 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   let isRecursive = true
 
   func provideScope(
-    for test: Test,
-    testCase: Test.Case?,
-    performing function: @Sendable () async throws -> Void
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     // This runs before the suite's own set-up.
     LoopThread.start()
@@ -23,9 +21,7 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   @EventLoop private static var taken = 0
   @EventLoop private static let lines = KeyedMutex()
 
-  @EventLoop private static func run(
-    _ function: @Sendable () async throws -> Void
-  ) async throws {
+  @EventLoop private static func run(_ function: @Sendable () async throws -> Void) async throws {
     taken += 1
     try await lines.inTurn(on: "\(taken % 4)") { () async throws in try await function() }
   }

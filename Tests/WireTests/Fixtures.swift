@@ -94,8 +94,7 @@ import WireKit
     let reply = await ask(question)
     guard reply.status == status else {
       throw Unexpected(
-        reply: reply,
-        wanted: "\(status) of \(question.method.rawValue) \(question.path)"
+        reply: reply, wanted: "\(status) of \(question.method.rawValue) \(question.path)"
       )
     }
     return reply
@@ -120,10 +119,8 @@ import WireKit
 
   private static func person(_ reply: TestResponse) throws -> Person {
     Person(
-      id: try reply.string("user_id"),
-      device: try reply.string("device_id"),
-      secret: reply.json["device_secret"]?.string ?? "",
-      access: try reply.string("access_token"),
+      id: try reply.string("user_id"), device: try reply.string("device_id"),
+      secret: reply.json["device_secret"]?.string ?? "", access: try reply.string("access_token"),
       refresh: try reply.string("refresh_token")
     )
   }
@@ -179,9 +176,7 @@ import WireKit
     let token = try await mailed("ds_verify", to: user.email)
     try await expect(204, asUser(.post, "/v1/email/verify", #"{"token":"\#(token)"}"#))
     let asked = try await expect(202, asUser(.post, "/v1/me/email", #"{"email":"\#(email)"}"#))
-    return [
-      "flow": try asked.string("flow"), "mailed": try await mailedCode(to: "To: \(email)"),
-    ]
+    return ["flow": try asked.string("flow"), "mailed": try await mailedCode(to: "To: \(email)")]
   }
 
   /// Returns the newest code that was mailed to an address.
@@ -202,10 +197,7 @@ import WireKit
     }
   }
 
-  private func waitedFor(
-    _ address: String,
-    _ find: (String) -> String?
-  ) async throws -> String {
+  private func waitedFor(_ address: String, _ find: (String) -> String?) async throws -> String {
     // Mail is sent after the response. The time limit only prevents a hang.
     let deadline = EventLoop.now() + 600_000_000_000
     while EventLoop.now() < deadline {

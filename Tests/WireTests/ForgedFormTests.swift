@@ -83,10 +83,7 @@ import WireKit
 
   /// Returns a form of a route.
   func form(
-    _ route: Route,
-    token: String?,
-    origin: String? = nil,
-    hasCookies: Bool = true
+    _ route: Route, token: String?, origin: String? = nil, hasCookies: Bool = true
   ) -> TestRequest {
     let values = [
       "csrf": token, "step": "0", "once": "x", "email": "new@example.com",
@@ -97,8 +94,7 @@ import WireKit
     let path = route.pattern.replacing("{authorization}", with: authorization)
       .replacing("{identity}", with: Self.id).replacing("{client}", with: Self.id)
     var request = request(
-      path,
-      values.map { "\($0)=\(PercentCoding.encode($1))" }.joined(separator: "&")
+      path, values.map { "\($0)=\(PercentCoding.encode($1))" }.joined(separator: "&")
     )
     if case .multipart = route.body.formats[0] {
       let part = token.map {
@@ -166,8 +162,7 @@ extension TestService {
           union all select m::text from mail_tokens m join own using (user_id)
           union all select f::text from second_factors f join own using (user_id)
           union all select a::text from authorizations a) as rows (t)
-        """
-      )
+        """)
     ).first ?? ""
   }
 }

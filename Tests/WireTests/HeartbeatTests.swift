@@ -10,11 +10,7 @@ import Testing
   private func stop(_ checks: [(heartbeats: UInt64, time: UInt64)]) -> Int? {
     var silence = Silence()
     return checks.firstIndex { check in
-      silence.hasStopped(
-        at: check.heartbeats,
-        processorTime: check.time * 1_000_000,
-        after: 3
-      )
+      silence.hasStopped(at: check.heartbeats, processorTime: check.time * 1_000_000, after: 3)
     }
   }
 

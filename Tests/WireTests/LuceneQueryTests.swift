@@ -8,10 +8,7 @@ import Testing
     if case .filter(let filter) = try LuceneQuery(text) { filter } else { nil }
   }
 
-  private static func nickname(
-    _ value: String,
-    _ comparison: FilterOperator = .equal
-  ) -> Filter {
+  private static func nickname(_ value: String, _ comparison: FilterOperator = .equal) -> Filter {
     .term(FilterTerm(subject: .profile(.nickname), test: .compares(comparison, .text(value))))
   }
 
@@ -24,9 +21,7 @@ import Testing
   }
 
   private static func signIns(_ comparison: FilterOperator, _ number: String) -> Filter {
-    .term(
-      FilterTerm(subject: .profile(.loginCount), test: .compares(comparison, .number(number)))
-    )
+    .term(FilterTerm(subject: .profile(.loginCount), test: .compares(comparison, .number(number))))
   }
 
   private static func word(_ text: String) -> Filter {
@@ -58,9 +53,7 @@ import Testing
     ),
     (
       "nickname:a AND (nickname:b OR NOT nickname:c)",
-      .and([
-        nickname("a"), .or([nickname("b"), .not(nickname("c"))]),
-      ])
+      .and([nickname("a"), .or([nickname("b"), .not(nickname("c"))])])
     ),
     ("app_metadata.plan:(1 AND pro)", .and([plan(.number("1")), plan(.text("pro"))])),
     (#"app_metadata.plan:"1""#, plan(.text("1"))), ("app_metadata.plan:true", plan(.boolean(true))),
@@ -85,10 +78,7 @@ import Testing
     (
       "email.domain:example.com",
       .term(
-        FilterTerm(
-          subject: .profile(.emailDomain),
-          test: .compares(.equal, .text("example.com"))
-        )
+        FilterTerm(subject: .profile(.emailDomain), test: .compares(.equal, .text("example.com")))
       )
     ),
   ]

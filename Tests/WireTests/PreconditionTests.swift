@@ -20,8 +20,7 @@ import WireKit
   }
 
   @EventLoop private func entered(
-    _ scenario: Scenario,
-    _ cast: Fixtures
+    _ scenario: Scenario, _ cast: Fixtures
   ) async throws -> TestRequest {
     let route = try #require(TestService.routes.first { $0.name == scenario.route })
     var question = try await scenario.question(cast)
@@ -65,9 +64,7 @@ import WireKit
   }
 
   @Test(arguments: Scenario.all.filter { $0.route.hasPrefix("GET ") && $0.status == 200 })
-  @EventLoop func `every read evaluates its preconditions`(
-    _ scenario: Scenario
-  ) async throws {
+  @EventLoop func `every read evaluates its preconditions`(_ scenario: Scenario) async throws {
     let cast = try await TestService.shared.value.get().cast()
     var question = try await entered(scenario, cast)
     question.fields[.ifMatch] = "*"
@@ -86,9 +83,7 @@ import WireKit
   }
 
   @Test(arguments: Scenario.all.filter { !$0.route.hasPrefix("GET ") })
-  @EventLoop func `a failed precondition prevents the write`(
-    _ scenario: Scenario
-  ) async throws {
+  @EventLoop func `a failed precondition prevents the write`(_ scenario: Scenario) async throws {
     let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     var question = try await entered(scenario, cast)
@@ -119,8 +114,7 @@ import WireKit
   /// Returns all data of the user.
   @EventLoop private func everything(_ cast: Fixtures) async throws -> String {
     let reply = try await cast.expect(
-      200,
-      cast.asProgram(.get, "/v1/users/\(cast.user.id)/metadata")
+      200, cast.asProgram(.get, "/v1/users/\(cast.user.id)/metadata")
     )
     let profile = try await cast.expect(200, cast.asProgram(.get, "/v1/users/\(cast.user.id)"))
     let sessions = cast.asProgram(.get, "/v1/users/\(cast.user.id)/sessions")

@@ -22,8 +22,7 @@ import Testing
     try await cast.expect(200, cast.question(.get, path))
     #expect(try await cast.expect(200, cast.asUser(.get, "/v1/me")).json == pictured.json)
     var patch = cast.asUser(
-      .patch,
-      "/v1/me",
+      .patch, "/v1/me",
       #"{"name":"Ada \"L\"","given_name":"A","family_name":"L","locale":"de-DE","zone":null}"#
     )
     patch.fields[.contentType] = MediaType.mergePatch.rawValue

@@ -55,8 +55,7 @@ import WireKit
   /// It omits `mail_outbox`, since the outbox worker reads batches of that table meanwhile.
   @EventLoop private func counts(_ watcher: Connection) async throws -> [String: String] {
     let rows = try await watcher.query(
-      "select relname, seq_scan::text from pg_stat_user_tables",
-      []
+      "select relname, seq_scan::text from pg_stat_user_tables", []
     )
     .rows
     var counts: [String: String] = [:]
@@ -73,18 +72,15 @@ import WireKit
   @EventLoop private func reconnect(_ world: TestService, _ watcher: Connection) async throws {
     let others = "datname = current_database() and pid <> pg_backend_pid()"
     let ended = try await watcher.query(
-      "select pg_terminate_backend(pid)::text, pid::text from pg_stat_activity where \(others)",
-      []
+      "select pg_terminate_backend(pid)::text, pid::text from pg_stat_activity where \(others)", []
     ).rows.compactMap { $0[1] }
     let list = ended.isEmpty ? "0" : ended.joined(separator: ", ")
     while try await watcher.query(
-      "select 1 from pg_stat_activity where pid in (\(list))",
-      []
+      "select 1 from pg_stat_activity where pid in (\(list))", []
     ).rows.count > 0 { await EventLoop.sleep(for: .milliseconds(2)) }
     // The world replaces a connection only after it has noticed the end of the old one.
     while try await watcher.query(
-      "select 1 from pg_stat_activity where \(others) and pid not in (\(list))",
-      []
+      "select 1 from pg_stat_activity where \(others) and pid not in (\(list))", []
     ).rows.count < ended.count { await EventLoop.sleep(for: .milliseconds(2)) }
     while world.administration.state != .connected {
       await EventLoop.sleep(for: .milliseconds(2))

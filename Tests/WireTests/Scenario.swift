@@ -24,20 +24,14 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var testDescription: String { route }
 
   init(
-    _ route: String,
-    _ status: Int,
-    _ body: String? = nil,
-    as type: MediaType = .json,
+    _ route: String, _ status: Int, _ body: String? = nil, as type: MediaType = .json,
     _ prepare: @escaping Preparation = { _ in [:] }
   ) {
     self.init(route, status, bytes: body.map { Array($0.utf8) }, as: type, prepare)
   }
 
   init(
-    _ route: String,
-    _ status: Int,
-    bytes: [UInt8]?,
-    as type: MediaType,
+    _ route: String, _ status: Int, bytes: [UInt8]?, as type: MediaType,
     _ prepare: @escaping Preparation = { _ in [:] }
   ) {
     self.route = route

@@ -6,26 +6,15 @@ extension Scenario {
   static let clients = [
     Scenario("GET /v1/clients", 200),
     Scenario(
-      "POST /v1/clients",
-      201,
-      #"{"name":"x","app":"$app","kind":"web","scopes":["read:users"]}"#
+      "POST /v1/clients", 201, #"{"name":"x","app":"$app","kind":"web","scopes":["read:users"]}"#
     ),
     Scenario("GET /v1/clients/{client}", 200, program),
-    Scenario(
-      "PATCH /v1/clients/{client}",
-      200,
-      #"{"disabled":true}"#,
-      as: .mergePatch,
-      program
-    ),
+    Scenario("PATCH /v1/clients/{client}", 200, #"{"disabled":true}"#, as: .mergePatch, program),
     Scenario("DELETE /v1/clients/{client}", 204, program),
     Scenario("POST /v1/clients/{client}/secret", 200, program),
     Scenario("GET /v1/clients/{client}/grants", 200, program),
     Scenario(
-      "PUT /v1/clients/{client}/grants/{resource_server}",
-      201,
-      #"{"scopes":["read:orders"]}"#,
-      api
+      "PUT /v1/clients/{client}/grants/{resource_server}", 201, #"{"scopes":["read:orders"]}"#, api
     ),
     Scenario("DELETE /v1/clients/{client}/grants/{resource_server}", 204) {
       let ids = try await api($0)
@@ -35,17 +24,13 @@ extension Scenario {
     },
     Scenario("GET /v1/resource-servers", 200),
     Scenario(
-      "POST /v1/resource-servers",
-      201,
+      "POST /v1/resource-servers", 201,
       #"{"app":"$app","identifier":"https://more.example","name":"More"}"#
     ),
     Scenario("GET /v1/resource-servers/{resource_server}", 200, api),
     Scenario(
-      "PATCH /v1/resource-servers/{resource_server}",
-      200,
-      #"{"scopes":{"read:orders":null,"write:orders":"Change your orders"}}"#,
-      as: .mergePatch,
-      api
+      "PATCH /v1/resource-servers/{resource_server}", 200,
+      #"{"scopes":{"read:orders":null,"write:orders":"Change your orders"}}"#, as: .mergePatch, api
     ),
     Scenario("DELETE /v1/resource-servers/{resource_server}", 204, api),
     Scenario("GET /v1/roles", 200),
@@ -55,9 +40,7 @@ extension Scenario {
     Scenario("DELETE /v1/roles/{role}", 204, role),
     Scenario("GET /v1/roles/{role}/permissions", 200, role),
     Scenario(
-      "PUT /v1/roles/{role}/permissions/{resource_server}",
-      204,
-      #"{"scopes":["read:orders"]}"#,
+      "PUT /v1/roles/{role}/permissions/{resource_server}", 204, #"{"scopes":["read:orders"]}"#,
       role
     ),
     Scenario("GET /v1/roles/{role}/users", 200, role),
@@ -75,10 +58,7 @@ extension Scenario {
     },
     Scenario("GET /v1/users/{user}/permissions", 200),
     Scenario(
-      "PUT /v1/users/{user}/permissions/{resource_server}",
-      204,
-      #"{"scopes":["read:orders"]}"#,
-      api
+      "PUT /v1/users/{user}/permissions/{resource_server}", 204, #"{"scopes":["read:orders"]}"#, api
     ),
   ]
 
@@ -89,8 +69,7 @@ extension Scenario {
   @EventLoop private static func role(_ cast: Fixtures) async throws -> [String: String] {
     var ids = try await api(cast)
     let made = try await cast.expect(
-      201,
-      cast.asOperator(.post, "/v1/roles", #"{"name":"Editor"}"#)
+      201, cast.asOperator(.post, "/v1/roles", #"{"name":"Editor"}"#)
     )
     ids["role"] = try made.string("id")
     return ids

@@ -76,8 +76,7 @@ extension Scenario {
       """
     let head = "\(encoded(#"{"alg":"HS256","typ":"JWT"}"#)).\(encoded(claims))"
     let code = HMAC<SHA256>.authenticationCode(
-      for: Data(head.utf8),
-      using: SymmetricKey(data: Data(secret.utf8))
+      for: Data(head.utf8), using: SymmetricKey(data: Data(secret.utf8))
     )
     return "\(head).\(encoded(Data(code)))"
   }

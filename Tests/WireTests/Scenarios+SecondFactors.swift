@@ -14,10 +14,7 @@ extension Scenario {
       return [:]
     },
     Scenario(
-      "POST /v1/me/second-factors/{factor}/confirm",
-      200,
-      #"{"code":"$digits"}"#,
-      unconfirmedFactor
+      "POST /v1/me/second-factors/{factor}/confirm", 200, #"{"code":"$digits"}"#, unconfirmedFactor
     ),
     Scenario("DELETE /v1/me/second-factors/{factor}", 204, factor),
     Scenario("POST /v1/me/recovery-codes", 200, factor),
@@ -44,9 +41,7 @@ extension Scenario {
     try await $0.set(#"{"mfa":"optional"}"#)
     $0.become(try await $0.member("factor-\($0.app)@example.com"))
     let made = try await $0.expect(201, $0.asUser(.post, "/v1/me/second-factors"))
-    return [
-      "factor": try made.string("id"), "digits": digits(of: try made.string("secret")),
-    ]
+    return ["factor": try made.string("id"), "digits": digits(of: try made.string("secret"))]
   }
 
   /// Creates a member with a factor: its id is `factor`, a recovery code `recovery`.
@@ -69,8 +64,7 @@ extension Scenario {
     let step = UInt64(Date().timeIntervalSince1970 / 30)
     let counter = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * $0)) }
     let code = HMAC<Insecure.SHA1>.authenticationCode(
-      for: counter,
-      using: SymmetricKey(data: base32(secret))
+      for: counter, using: SymmetricKey(data: base32(secret))
     )
     let bytes = Array(code)
     let place = Int(bytes[19] & 0xf)

@@ -18,15 +18,9 @@ extension Scenario {
 
   private static let entrance = [
     Scenario("POST /v1/login/anonymous", 200, "{}"),
+    Scenario("POST /v1/register", 201, #"{"email":"new@example.com","password":"\#(password)"}"#),
     Scenario(
-      "POST /v1/register",
-      201,
-      #"{"email":"new@example.com","password":"\#(password)"}"#
-    ),
-    Scenario(
-      "POST /v1/login/password",
-      200,
-      #"{"email":"ada@example.com","password":"\#(password)"}"#
+      "POST /v1/login/password", 200, #"{"email":"ada@example.com","password":"\#(password)"}"#
     ) {
       _ = try await $0.member("ada@example.com")
       return [:]
@@ -60,8 +54,7 @@ extension Scenario {
       return ["token": try await $0.mailed("ds_reset", to: email)]
     },
     Scenario(
-      "POST /v1/password/change",
-      200,
+      "POST /v1/password/change", 200,
       #"{"current_password":"\#(password)","new_password":"\#(password) 2"}"#
     ) {
       $0.become(try await $0.member("change@example.com"))
@@ -85,8 +78,7 @@ extension Scenario {
     Scenario("GET /v1/me/app-metadata/versions", 200),
     Scenario("GET /v1/me/app-metadata/versions/{version}", 200) {
       try await $0.expect(
-        200,
-        $0.asProgram(.put, "/v1/users/\($0.user.id)/app-metadata", #"{"a":1}"#)
+        200, $0.asProgram(.put, "/v1/users/\($0.user.id)/app-metadata", #"{"a":1}"#)
       )
       return [:]
     },
@@ -97,8 +89,7 @@ extension Scenario {
 
   private static let access = [
     Scenario(
-      "POST /v1/me/identities",
-      200,
+      "POST /v1/me/identities", 200,
       #"{"provider":"password","email":"link@example.com","password":"\#(password)"}"#
     ),
     Scenario("POST /v1/me/email", 202, #"{"email":"other@example.com"}"#) {
@@ -126,9 +117,7 @@ extension Scenario {
     return documents + [
       Scenario("DELETE \(prefix)/custom-data", 204, stored("custom-data")),
       Scenario(
-        "POST \(prefix)/custom-data/update",
-        200,
-        #"{"update":{"$set":{"b":1}}}"#,
+        "POST \(prefix)/custom-data/update", 200, #"{"update":{"$set":{"b":1}}}"#,
         stored("custom-data")
       ),
       Scenario("GET \(prefix)/export", 200),

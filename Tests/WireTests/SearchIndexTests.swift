@@ -11,22 +11,13 @@ import Testing
         summary: "These routes need no token.",
         sections: [
           ReferenceSection(
-            id: "register",
-            title: "Register an address",
-            tag: "API client",
-            detail: "POST /v1/register",
-            isRoute: true,
-            words: "sign up email_taken",
+            id: "register", title: "Register an address", tag: "API client",
+            detail: "POST /v1/register", isRoute: true, words: "sign up email_taken",
             prose: "<p title=\"hidden\">Sends a <code>Zürich</code> mail.</p>"
           ),
           ReferenceSection(
-            id: "login",
-            title: "Sign in",
-            detail: "POST /v1/login",
-            isRoute: true,
-            rows: [
-              ReferenceRow(id: "set", title: "$set", detail: "Sets a value.", markup: "mail")
-            ]
+            id: "login", title: "Sign in", detail: "POST /v1/login", isRoute: true,
+            rows: [ReferenceRow(id: "set", title: "$set", detail: "Sets a value.", markup: "mail")]
           ),
         ]
       )

@@ -16,10 +16,7 @@ import WireKit
 
   private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser)) {
     (context) async throws(Failure) in
-    [
-      ("user_data", ["id": .string(context.principal.user?.text ?? "")]),
-      ("sub", "somebody else"),
-    ]
+    [("user_data", ["id": .string(context.principal.user?.text ?? "")]), ("sub", "somebody else")]
   }
 
   @Test @EventLoop func `sessions have the scopes of their wire, and tokens its claims`()
@@ -37,8 +34,7 @@ import WireKit
     change.authorize(opened.accessToken)
     #expect(try await cast.expect(403, change).code == "insufficient_scope")
     try check(
-      try await Sessions.refresh(opened.refreshToken, as: Self.style, context),
-      of: opened.user
+      try await Sessions.refresh(opened.refreshToken, as: Self.style, context), of: opened.user
     )
   }
 

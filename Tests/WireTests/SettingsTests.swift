@@ -29,9 +29,7 @@ import Testing
     ("allowed_origins", "https://a.example", .array(["https://a.example"])),
   ])
   func `a value is parsed as JSON of its setting's type`(
-    setting: String,
-    text: String,
-    value: JSON
+    setting: String, text: String, value: JSON
   ) {
     #expect(catalog.setting(named: setting)?.rule.value(of: text) == value)
   }

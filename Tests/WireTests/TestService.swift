@@ -66,19 +66,12 @@ import WireKit
     let keys = Keyring(master: MasterKey(Array(repeating: 7, count: 32)), database: database)
     let pool = BlockingPool(name: "wire", threads: 2, waiting: 100_000)
     let calculator = FairPool(
-      name: "calculator",
-      threads: 2,
-      waiting: waiting,
-      patience: .seconds(600)
+      name: "calculator", threads: 2, waiting: waiting, patience: .seconds(600)
     )
     self.calculator = calculator
     let passwords = PasswordHasher(
       pool: FairPool(
-        name: "hashes",
-        threads: 2,
-        reserve: 0,
-        waiting: 100_000,
-        patience: .seconds(600)
+        name: "hashes", threads: 2, reserve: 0, waiting: 100_000, patience: .seconds(600)
       )
     )
     // A change of an app takes effect at the next request.
@@ -112,8 +105,7 @@ import WireKit
       try await Clients.create(
         ClientDescription(name: "test", app: nil, kind: .machine),
         RequestContext(
-          dependencies,
-          principal: Principal(.operator, in: .deployment, scopes: .everything)
+          dependencies, principal: Principal(.operator, in: .deployment, scopes: .everything)
         )
       ).secret ?? ""
     administration = database
@@ -148,33 +140,28 @@ import WireKit
       "wire.age",
       """
       update sessions set authenticated_at = authenticated_at - interval '1 year' where user_id = $1
-      """
-    )
+      """)
     static let narrow = Statement<NoRow, String>(
-      "wire.narrow",
-      "update sessions set scope = '' where user_id = $1"
+      "wire.narrow", "update sessions set scope = '' where user_id = $1"
     )
     static let refuseEntries = Statement<NoRow, String>(
       "wire.refuse_entries",
       """
       update apps set settings = settings || '{"mail_from_name": "nobody"}' where name = $1
-      """
-    )
+      """)
     static let giveUpMail = Statement<String, String>(
       "wire.give_up_mail",
       """
       insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at, next_attempt_at)
       select new_object_id(), app_id, 'reset', '', now() + interval '1 hour', null
       from apps where name = $1 returning mail_id
-      """
-    )
+      """)
     static let entries = Statement<Int, String, String>(
       "wire.entries",
       """
       select count(*) from audit a join apps p using (app_id)
       where p.name = $1 and a.actor = 'client:' || $2
-      """
-    )
+      """)
   }
 
   /// The current load of the database.
@@ -263,14 +250,11 @@ import WireKit
   ///   - byOperator: whether the operator makes the call in this process.
   /// - Returns: the response and its log entry.
   func ask(
-    _ question: TestRequest,
-    of other: Service? = nil,
-    byOperator: Bool = false
+    _ question: TestRequest, of other: Service? = nil, byOperator: Bool = false
   ) async -> TestResponse {
     let service = other ?? service
     let request = Request(
-      method: question.method,
-      target: question.path,
+      method: question.method, target: question.path,
       fields: FieldDictionary(question.fields, clientAddress: question.address)
     )
     let source = Memory(question)
@@ -280,10 +264,7 @@ import WireKit
       await service.answer(call)
     }
     return TestResponse(
-      response: response,
-      route: call.route,
-      error: call.failure?.report,
-      wasRead: source.wasRead
+      response: response, route: call.route, error: call.failure?.report, wasRead: source.wasRead
     )
   }
 }

@@ -97,9 +97,7 @@ struct ToyWire: Wire {
   var routes: [Route] {
     [
       Route(
-        .post,
-        "/toy/{app}/echo",
-        access: .open,
+        .post, "/toy/{app}/echo", access: .open,
         body: .of(.form, .multipart(Multipart.Limits(parts: 2, content: 8)), limit: 1_024),
         summary: "Say what was sent"
       ) { call in
@@ -110,10 +108,7 @@ struct ToyWire: Wire {
         }
       },
       Route(
-        .post,
-        "/toy/{app}/lenient",
-        access: .open,
-        body: .json(limit: 64).lenient(assuming: .json),
+        .post, "/toy/{app}/lenient", access: .open, body: .json(limit: 64).lenient(assuming: .json),
         summary: "Read JSON without a type, or nothing"
       ) { call in
         if case .none = call.body { text("nothing") } else { text(call.json.text) }
@@ -130,16 +125,11 @@ struct ToyWire: Wire {
         text(call.client == nil ? "user \(call.context.principal.user?.text ?? "")" : "program")
       },
       Route(
-        .post,
-        "/toy/{app}/change",
-        access: .bearer(Self.ticket, proof: .fresh),
+        .post, "/toy/{app}/change", access: .bearer(Self.ticket, proof: .fresh),
         summary: "Do what a stolen ticket must not"
       ) { _ in text("done") },
       Route(
-        .post,
-        "/toy/{app}/token",
-        access: .open,
-        body: .of(.form, limit: 1_024),
+        .post, "/toy/{app}/token", access: .open, body: .of(.form, limit: 1_024),
         summary: "Log in, or refresh"
       ) { (call) async throws(Failure) in
         guard case .form(let form) = call.body else { throw .notFound }
@@ -155,29 +145,21 @@ struct ToyWire: Wire {
           """
           access_token=\(grant.accessToken)&refresh_token=\(grant.refreshToken)\
           &device=\(grant.deviceSecret ?? "")
-          """
-        )
+          """)
       },
       Route(.get, "/toy/{app}/device", access: .device, summary: "Say that it is known") { _ in
         text("known")
       },
       Route(
-        .get,
-        "/v1/apps/{app}/toy",
-        access: .user(scope: Scopes.readUser),
+        .get, "/v1/apps/{app}/toy", access: .user(scope: Scopes.readUser),
         summary: "Answer among the paths of another wire"
       ) { call in text(call.text("app")) },
       Route(
-        .get,
-        "/toy/whose",
-        access: .user(scope: Scopes.readUser),
+        .get, "/toy/whose", access: .user(scope: Scopes.readUser),
         summary: "Say which app the token is of"
       ) { call in text(call.app?.name ?? "") },
       Route(
-        .get,
-        "/toy/{app}/authorize",
-        access: .user(scope: Scopes.readUser),
-        summary: "Lead on"
+        .get, "/toy/{app}/authorize", access: .user(scope: Scopes.readUser), summary: "Lead on"
       ) { _ in text("on") },
     ]
   }

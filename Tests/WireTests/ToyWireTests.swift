@@ -14,9 +14,7 @@ import WireKit
   init() { LoopThread.start() }
 
   @EventLoop private func ask(
-    _ method: HTTP.Method,
-    _ path: String,
-    _ cast: Fixtures,
+    _ method: HTTP.Method, _ path: String, _ cast: Fixtures,
     _ change: (inout TestRequest) -> Void = { _ in }
   ) async throws -> TestResponse {
     var question = TestRequest(method, path)
@@ -181,9 +179,7 @@ import WireKit
 
   @Test func `the nginx files contain its fields and errors`() {
     let parameters = WebServer.parameters(of: [RESTWire(), ToyWire()])
-    #expect(
-      parameters.contains("\nfastcgi_param HTTP_TOY_FIELD $http_toy_field if_not_empty;\n")
-    )
+    #expect(parameters.contains("\nfastcgi_param HTTP_TOY_FIELD $http_toy_field if_not_empty;\n"))
     let pages = WebServer.errorPages(of: [RESTWire(), ToyWire()])
     #expect(pages.contains("location ^~ /-/body_too_large/toy {"))
     #expect(pages.contains("return 413 'toy: body_too_large';"))

@@ -152,9 +152,7 @@ enum UnauthorizedCaller: String, CaseIterable, Sendable {
   }
 
   @EventLoop private func disguiseProgram(
-    _ question: inout TestRequest,
-    without scope: String?,
-    _ cast: Fixtures
+    _ question: inout TestRequest, without scope: String?, _ cast: Fixtures
   ) async throws {
     let path = "/v1/clients/\(cast.program.id)"
     switch self {

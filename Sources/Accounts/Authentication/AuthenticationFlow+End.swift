@@ -15,14 +15,11 @@ extension AuthenticationFlow {
   /// A flow that was used up counts as expired.
   /// - Throws: `.databaseUnavailable`.
   package static func end(
-    of text: String,
-    _ context: RequestContext
+    of text: String, _ context: RequestContext
   ) async throws(Failure) -> End? {
     guard let credential = Credential(.flow, text, context.keys.master) else { return .expired }
     let left = try await context.readLatest(
-      FlowQueries.tries,
-      credential.part(as: FlowPlace.self),
-      context.app.id,
+      FlowQueries.tries, credential.part(as: FlowPlace.self), context.app.id,
       credential.owner(as: FlowID.self)
     )
     return left.first.map { $0 > 0 ? nil : .tries } ?? .expired
@@ -36,6 +33,5 @@ extension FlowQueries {
     """
     select tries::bigint from authentication_flows
     where place = $1 and app_id = $2 and flow_id = $3 and expires_at > now()
-    """
-  )
+    """)
 }

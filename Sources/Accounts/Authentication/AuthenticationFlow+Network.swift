@@ -39,9 +39,7 @@ extension AuthenticationFlow {
   /// - Throws: `.invalidCode` for a wrong code, and for one of an older flow; `.tooManyAttempts`,
   ///   `.databaseUnavailable`.
   static func ofNetwork(
-    _ code: String,
-    for purpose: Purpose,
-    _ context: RequestContext
+    _ code: String, for purpose: Purpose, _ context: RequestContext
   ) async throws(Failure) -> AuthenticationFlow {
     let (network, place) = (network(of: context), networkPlace(of: context))
     let typed = code.withoutSpacesAndHyphens
@@ -52,10 +50,7 @@ extension AuthenticationFlow {
     let limiter = FailureLimiter(.networkCode, on: network, context)
     let flow = try await limiter.attempt { () async throws(Failure) -> AuthenticationFlow? in
       let tried = try await context.write(
-        NetworkFlowQueries.spend,
-        place,
-        context.app.id,
-        purpose.rawValue,
+        NetworkFlowQueries.spend, place, context.app.id, purpose.rawValue,
         networkHash(of: typed, context)
       )
       guard let row = tried.first else { return nil }
@@ -112,8 +107,7 @@ package enum NetworkFlowQueries {
         where m.place = $1 and m.app_id = $2 and m.purpose = $3 and m.expires_at > now()
         order by m.expires_at desc, m.flow_id desc limit 1)
     returning f.flow_id, f.email_key, f.email, f.code_hash = $4
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [spend]
 }

@@ -68,12 +68,8 @@ import Encoding
     fileprivate let code: String
 
     @EventLoop init(
-      _ purpose: Purpose,
-      _ email: String,
-      _ address: EmailAddress,
-      hash: String? = nil,
-      user: UserID? = nil,
-      digits: Int = AuthenticationFlow.length
+      _ purpose: Purpose, _ email: String, _ address: EmailAddress, hash: String? = nil,
+      user: UserID? = nil, digits: Int = AuthenticationFlow.length
     ) {
       (self.purpose, self.email, self.address) = (purpose, email, address)
       (self.hash, self.user) = (hash, user)
@@ -134,16 +130,11 @@ import Encoding
   ///
   /// - Throws: `.databaseUnavailable`.
   static func newest(
-    of address: EmailAddress,
-    _ context: RequestContext
+    of address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> String? {
     let place = FlowPlace(of: address)
     return try await context.readLatest(
-      FlowQueries.newest,
-      place,
-      context.app.id,
-      address.key,
-      Purpose.passwordless.rawValue
+      FlowQueries.newest, place, context.app.id, address.key, Purpose.passwordless.rawValue
     ).first.map { unsalted($0, at: place).text(context.keys.master) }
   }
 
@@ -157,10 +148,7 @@ import Encoding
   /// - Throws: `.invalidCode` for a wrong code, a flow that has ended or one of another purpose;
   ///   `.databaseUnavailable`.
   init(
-    _ code: String,
-    _ text: String,
-    for purposes: [Purpose],
-    _ context: RequestContext
+    _ code: String, _ text: String, for purposes: [Purpose], _ context: RequestContext
   ) async throws(Failure) {
     let master = context.keys.master
     guard let credential = Credential(.flow, text, master) else { throw .invalidCode }
@@ -189,11 +177,7 @@ import Encoding
   /// - Throws: `.invalidCode` if another request has used it up.
   package func use(in transaction: Transaction) async throws(Failure) {
     let used = try await transaction.run(
-      FlowQueries.use,
-      place,
-      transaction.app.id,
-      address.key,
-      purpose.rawValue
+      FlowQueries.use, place, transaction.app.id, address.key, purpose.rawValue
     )
     guard used.contains(id) else { throw .invalidCode }
   }
@@ -241,8 +225,7 @@ package enum FlowQueries {
       place, app_id, flow_id, purpose, email_key, email, password_hash, code_hash, tries,
       expires_at)
     values ($1, $2, $3, $4, $5, btrim($6), $7, $8, $9::bigint, now() + $10::interval)
-    """
-  )
+    """)
 
   /// Counts a try before it is made; returns no row if none is left.
   static let spend = Statement<FlowRow, FlowPlace, AppID, FlowID>(
@@ -252,8 +235,7 @@ package enum FlowQueries {
     where place = $1 and app_id = $2 and flow_id = $3 and tries > 0 and expires_at > now()
     returning purpose, email_key, email, password_hash, code_hash, provider, evidence,
       authenticated_at
-    """
-  )
+    """)
 
   /// Returns the newest flow of an address and a purpose; no row if all have expired.
   static let newest = Statement<FlowID, FlowPlace, AppID, String, String>(
@@ -262,8 +244,7 @@ package enum FlowQueries {
     select flow_id from authentication_flows
     where place = $1 and app_id = $2 and email_key = $3 and purpose = $4 and expires_at > now()
     order by expires_at desc, flow_id desc limit 1
-    """
-  )
+    """)
 
   /// Deletes all flows of an address and a purpose at a place, and returns their ids.
   static let use = Statement<FlowID, FlowPlace, AppID, String, String>(
@@ -272,8 +253,7 @@ package enum FlowQueries {
     delete from authentication_flows
     where place = $1 and app_id = $2 and email_key = $3 and purpose = $4
     returning flow_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [write, spend, tries, newest, use]
 }

@@ -43,9 +43,7 @@ extension Sessions {
   ///   - context: the context of the request.
   /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func requireFreshProof(
-    of user: UserID,
-    orSessionOf exempt: SessionStyle? = nil,
-    _ context: RequestContext
+    of user: UserID, orSessionOf exempt: SessionStyle? = nil, _ context: RequestContext
   ) async throws(Failure) {
     let authentication = try await authentication(of: user, orSessionOf: exempt, context)
     guard authentication.isRecent, authentication.meetsSecondFactor else {
@@ -65,18 +63,12 @@ extension Sessions {
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func authentication(
-    of user: UserID,
-    orSessionOf exempt: SessionStyle? = nil,
-    _ context: RequestContext
+    of user: UserID, orSessionOf exempt: SessionStyle? = nil, _ context: RequestContext
   ) async throws(Failure) -> Authentication {
     let settings = context.app.sessionSettings
     var batch = ReadBatch()
     let freshness = batch.add(
-      FreshProofQueries.isFresh,
-      user,
-      context.principal,
-      settings.proofLifetime,
-      exempt?.name
+      FreshProofQueries.isFresh, user, context.principal, settings.proofLifetime, exempt?.name
     )
     let factor = batch.add(SecondFactorQueries.isMet, user, context.principal, settings.mfa != .off)
     let results = try await context.read(batch)
@@ -95,9 +87,7 @@ extension Sessions {
   ///   issuer, `.issuerUnavailable`,
   ///   `.tooManyAttempts`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func reauthenticate(
-    _ user: UserID,
-    by evidence: ReauthenticationCredential,
-    as style: SessionStyle = .native,
+    _ user: UserID, by evidence: ReauthenticationCredential, as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> TokenSet {
     try await context.requireSession(of: user)
@@ -131,9 +121,7 @@ extension Sessions {
   }
 
   @EventLoop private static func verify(
-    _ evidence: ReauthenticationCredential,
-    of user: UserID,
-    _ context: RequestContext
+    _ evidence: ReauthenticationCredential, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> (VerifiedCredential, AuthenticationFlow?) {
     switch evidence {
     case .password(let password):
@@ -163,8 +151,7 @@ extension Sessions {
       let holder = try await context.first(SubjectQueries.holder, app, provider, external.subject)
       guard holder == user else { throw .wrongCredentials }
       let credential = VerifiedCredential(
-        of: user,
-        .token(provider: external.provider, subject: external.subject),
+        of: user, .token(provider: external.provider, subject: external.subject),
         at: authenticatedAt
       )
       return (credential, nil)
@@ -176,9 +163,7 @@ extension Sessions {
   }
 
   private static func event(
-    _ action: String,
-    _ evidence: ReauthenticationCredential,
-    _ user: UserID,
+    _ action: String, _ evidence: ReauthenticationCredential, _ user: UserID,
     _ next: SessionID? = nil
   ) -> Event {
     var detail = JSONObject()
@@ -205,8 +190,7 @@ package enum FreshProofQueries {
       or not exists (
         select 1 from identities i where i.user_id = $1 and i.provider <> 'anonymous')
     from users c where \(.isAuthorized)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [isFresh]
 }

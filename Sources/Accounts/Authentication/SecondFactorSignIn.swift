@@ -27,8 +27,7 @@ package import Postgres
   ///   - transaction: the transaction that verifies the credential.
   /// - Returns: the statement; nil if no user needs a second step after this kind of credential.
   static func sendIsEnrolled(
-    after credential: VerifiedCredential,
-    in transaction: Transaction
+    after credential: VerifiedCredential, in transaction: Transaction
   ) -> Sent<Bool>? {
     guard mayFollow(credential, in: transaction) else { return nil }
     return transaction.send(SecondFactorQueries.isEnrolled, credential.user)
@@ -36,8 +35,7 @@ package import Postgres
 
   /// Returns whether a second step may follow this kind of credential.
   private static func mayFollow(
-    _ credential: VerifiedCredential,
-    in transaction: Transaction
+    _ credential: VerifiedCredential, in transaction: Transaction
   ) -> Bool {
     credential.takesSecondFactor && transaction.app.sessionSettings.mfa != .off
   }
@@ -50,8 +48,7 @@ package import Postgres
   /// - Returns: a function that waits, and throws `.additionalFactorRequired` without a flow; nil if
   ///   no user needs a second step after this kind of credential.
   static func sendNeedsNone(
-    after credential: VerifiedCredential,
-    in transaction: Transaction
+    after credential: VerifiedCredential, in transaction: Transaction
   ) -> Completion? {
     guard mayFollow(credential, in: transaction) else { return nil }
     let none = transaction.send(SecondFactorQueries.requireNone, credential.user)
@@ -71,9 +68,7 @@ package import Postgres
   /// - Returns: `.additionalFactorRequired` with a flow; nil if the credential is enough.
   /// - Throws: `.databaseUnavailable`.
   static func begin(
-    after credential: VerifiedCredential,
-    _ enrolled: Sent<Bool>,
-    in transaction: Transaction
+    after credential: VerifiedCredential, _ enrolled: Sent<Bool>, in transaction: Transaction
   ) async throws(Failure) -> Failure? {
     let context = transaction.context
     let isEnrolled = try await enrolled.rows().first == true
@@ -83,21 +78,12 @@ package import Postgres
     let app = context.app.id
     _ = transaction.send(SecondFactorFlowQueries.makeRoom, place, limit)
     _ = transaction.send(
-      SecondFactorFlowQueries.begin,
-      place,
-      app,
-      flow,
-      purpose.rawValue,
-      credential.provider,
-      credential.evidence,
-      credential.authenticatedAt,
-      tries,
-      lifetime
+      SecondFactorFlowQueries.begin, place, app, flow, purpose.rawValue, credential.provider,
+      credential.evidence, credential.authenticatedAt, tries, lifetime
     )
     return .additionalFactorRequired(
       flow: Credential(.flow, of: flow, part: place).text(context.keys.master),
-      methods: isEnrolled ? ["totp", "recovery_code"] : ["enroll"],
-      lifetime: lifetime
+      methods: isEnrolled ? ["totp", "recovery_code"] : ["enroll"], lifetime: lifetime
     )
   }
 
@@ -115,10 +101,7 @@ package import Postgres
   ///   `.deviceFull`,
   ///   `.databaseUnavailable`.
   package static func complete(
-    _ text: String,
-    by code: String,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ text: String, by code: String, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
     let (place, flow) = try ids(of: text, context)
     let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
@@ -129,12 +112,8 @@ package import Postgres
     do throws(Failure) {
       try await limiter.count()
       let tokens = try await SignIn.complete(
-        step.credential,
-        secondFactor: SecondFactors.methods,
-        countedBy: limiter,
-        as: style,
-        context,
-        step.write
+        step.credential, secondFactor: SecondFactors.methods, countedBy: limiter, as: style,
+        context, step.write
       )
       return (tokens, step.recoveryCodes)
     } catch let error where error.type == .tooManyAttempts || error.type == .tooManyRequests {
@@ -152,17 +131,13 @@ package import Postgres
   /// Throws `.invalidCode` for a flow that is finished or expired, or whose user has a factor;
   /// `.mfaDisabled`, `.databaseUnavailable`.
   package static func enroll(
-    _ text: String,
-    _ context: RequestContext
+    _ text: String, _ context: RequestContext
   ) async throws(Failure) -> SecondFactors.Enrollment {
     let (place, flow) = try ids(of: text, context)
     try SecondFactors.requireOffered(context)
     return try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(
-        SecondFactorFlowQueries.enrollingUser,
-        place,
-        context.app.id,
-        flow
+        SecondFactorFlowQueries.enrollingUser, place, context.app.id, flow
       )
       guard let user = found.first else { throw .invalidCode }
       _ = try await lockedFactors(of: user, in: transaction)
@@ -172,8 +147,7 @@ package import Postgres
 
   /// Locks a user who has no confirmed factor, and returns the factor that is not confirmed.
   static func lockedFactors(
-    of user: UserID,
-    in transaction: Transaction
+    of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> [StoredFactor] {
     _ = transaction.send(SessionsQueries.lockUser, user)
     let factors = try await transaction.run(SecondFactorQueries.factors, user)
@@ -183,8 +157,7 @@ package import Postgres
   }
 
   private static func ids(
-    of text: String,
-    _ context: RequestContext
+    of text: String, _ context: RequestContext
   ) throws(Failure) -> (FlowPlace, FlowID) {
     guard let credential = Credential(.flow, text, context.keys.master) else {
       throw .invalidCode
@@ -206,8 +179,7 @@ package enum SecondFactorFlowQueries {
       select f.flow_id from authentication_flows f
       where f.place = $1 and f.purpose in ('second_factor', 'enroll')
       order by f.expires_at desc offset $2::bigint - 1))
-    """
-  )
+    """)
 
   /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
   static let begin = Statement<
@@ -218,8 +190,7 @@ package enum SecondFactorFlowQueries {
     insert into authentication_flows (
       place, app_id, flow_id, purpose, provider, evidence, authenticated_at, tries, expires_at)
     values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval)
-    """
-  )
+    """)
 
   /// Returns the user of a flow that enrolls a factor; no row if it is finished or expired.
   static let enrollingUser = Statement<UserID, FlowPlace, AppID, FlowID>(
@@ -228,8 +199,7 @@ package enum SecondFactorFlowQueries {
     select place from authentication_flows
     where place = $1 and app_id = $2 and flow_id = $3 and purpose = 'enroll' and tries > 0
       and expires_at > now()
-    """
-  )
+    """)
 
   /// Gives the try of a flow back.
   static let giveBack = Statement<NoRow, FlowPlace, AppID, FlowID>(
@@ -237,8 +207,7 @@ package enum SecondFactorFlowQueries {
     """
     update authentication_flows set tries = tries + 1
     where place = $1 and app_id = $2 and flow_id = $3
-    """
-  )
+    """)
 
   /// Finishes a flow; undoes the transaction if another request has finished it.
   static let finish = Statement<NoRow, FlowPlace, AppID, FlowID>(
@@ -248,8 +217,7 @@ package enum SecondFactorFlowQueries {
       delete from authentication_flows where place = $1 and app_id = $2 and flow_id = $3 returning 1
     )
     select require((select count(*) from gone) = 1)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     makeRoom, begin, enrollingUser, giveBack, finish,

@@ -16,11 +16,7 @@ import EventLoop
 
   /// Returns nil for a flow of another purpose.
   init?(
-    _ row: FlowRow,
-    of flow: FlowID,
-    at place: FlowPlace,
-    _ code: String,
-    _ context: RequestContext
+    _ row: FlowRow, of flow: FlowID, at place: FlowPlace, _ code: String, _ context: RequestContext
   ) {
     switch AuthenticationFlow.Purpose(rawValue: row.purpose) {
     case .secondFactor: enrolls = false
@@ -29,9 +25,7 @@ import EventLoop
     }
     guard let provider = row.provider, let evidence = row.evidence else { return nil }
     credential = VerifiedCredential(
-      of: UserID(trusted: place.text),
-      provider: provider,
-      evidence: evidence,
+      of: UserID(trusted: place.text), provider: provider, evidence: evidence,
       at: row.authenticatedAt
     )
     (self.flow, self.place, self.code, self.context) = (flow, place, code, context)

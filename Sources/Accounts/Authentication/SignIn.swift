@@ -31,23 +31,14 @@ import Postgres
   ///   not valid any more, `.tooManyRequests` after too many sign-ins, `.deviceUnknown`,
   ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`, and errors of the writes.
   static func complete(
-    _ credential: VerifiedCredential,
-    secondFactor methods: String = "",
-    countedBy limiter: FailureLimiter? = nil,
-    as style: SessionStyle,
-    _ context: RequestContext,
+    _ credential: VerifiedCredential, secondFactor methods: String = "",
+    countedBy limiter: FailureLimiter? = nil, as style: SessionStyle, _ context: RequestContext,
     _ write: Writes = noWrites
   ) async throws(Failure) -> Sessions.TokenSet {
     let live: LiveSession
     let own = RateLimitSet([.ofUser(.session, credential.user, context)], context)
     let firstSteps = RateLimitSet(
-      [
-        .ofFirstSteps(
-          of: credential.user,
-          onFamiliarDevice: limiter?.isFamiliar == true,
-          context
-        )
-      ],
+      [.ofFirstSteps(of: credential.user, onFamiliarDevice: limiter?.isFamiliar == true, context)],
       context
     )
     do throws(Failure) {
@@ -79,9 +70,7 @@ import Postgres
             }
             if let enrolled {
               let secondStep = try await SecondFactorFlow.begin(
-                after: credential,
-                enrolled,
-                in: transaction
+                after: credential, enrolled, in: transaction
               )
               if let secondStep {
                 if !isNew { try await firstSteps.sendSpending(in: transaction)() }
@@ -98,11 +87,7 @@ import Postgres
               asksForFactor || !methods.isEmpty
               ? nil : SecondFactorFlow.sendNeedsNone(after: credential, in: transaction)
             let (live, created) = sendSession(
-              by: credential,
-              secondFactor: methods,
-              on: device,
-              as: style,
-              in: transaction
+              by: credential, secondFactor: methods, on: device, as: style, in: transaction
             )
             let givenBack = limiter?.sendSuccess(in: transaction)
             transaction.sendCommit()
@@ -149,11 +134,8 @@ import Postgres
   ///   - transaction: the transaction of the sign-in.
   /// - Returns: the session, and a function that waits, and throws `.deviceUnknown` or `.deviceFull`.
   private static func sendSession(
-    by credential: VerifiedCredential,
-    secondFactor methods: String,
-    on known: DeviceCredential?,
-    as style: SessionStyle,
-    in transaction: Transaction
+    by credential: VerifiedCredential, secondFactor methods: String, on known: DeviceCredential?,
+    as style: SessionStyle, in transaction: Transaction
   ) -> (LiveSession, Completion) {
     let context = transaction.context
     let master = context.keys.master
@@ -163,12 +145,8 @@ import Postgres
     let secret = known.flatMap { $0.isBare ? $0.secret : nil } ?? Credential(.device, of: device)
     let live = LiveSession(on: device, scope: style.scopes.text, deviceSecret: secret)
     let entered = transaction.send(
-      SessionCreationQueries.enterDevice,
-      device,
-      app,
-      known?.secret.hash(master),
-      secret.hash(master),
-      user
+      SessionCreationQueries.enterDevice, device, app, known?.secret.hash(master),
+      secret.hash(master), user
     )
     let room =
       known == nil
@@ -176,19 +154,11 @@ import Postgres
     _ = transaction.send(SessionCreationQueries.countLogin, user)
     if !credential.isOfNewUser {
       _ = transaction.send(
-        SessionCreationQueries.makeRoom,
-        user,
-        device,
-        style.keepsSessions,
-        settings.sessionsPerUser,
-        credential.apiKey
+        SessionCreationQueries.makeRoom, user, device, style.keepsSessions,
+        settings.sessionsPerUser, credential.apiKey
       )
       _ = transaction.send(
-        SessionCreationQueries.recordSurplus,
-        user,
-        EventID(),
-        ServerTime(),
-        context.address.text,
+        SessionCreationQueries.recordSurplus, user, EventID(), ServerTime(), context.address.text,
         context.agent
       )
     }

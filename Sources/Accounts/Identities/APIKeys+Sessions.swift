@@ -14,10 +14,7 @@ extension APIKeys {
   /// - Returns: the token.
   /// - Throws: as `signIn`; `.wrongCredentials` also for a key of another user.
   package static func accessToken(
-    by text: String,
-    of user: UserID,
-    as style: SessionStyle,
-    _ context: RequestContext
+    by text: String, of user: UserID, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> String {
     let key = try await shown(text, context)
     guard key.owner == user else { throw .wrongCredentials }

@@ -28,10 +28,7 @@ package import Postgres
   ///   `.reauthenticationRequired` without a second factor that the app requires,
   ///   `.tooManyAPIKeys`, `.sessionEnded`, `.databaseUnavailable`.
   package static func make(
-    _ name: String,
-    isSingle: Bool = false,
-    for user: UserID,
-    _ context: RequestContext
+    _ name: String, isSingle: Bool = false, for user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Made {
     try context.requireOpen(.apiKey)
     if let fault = OperatorName.labelFault(in: name) { throw .invalid([fault]) }
@@ -51,21 +48,12 @@ package import Postgres
         guard others.isEmpty else { throw .identityExists }
       }
       let made = try await transaction.run(
-        APIKeyQueries.make,
-        user,
-        id,
-        name,
-        key.hash(master),
-        limit
+        APIKeyQueries.make, user, id, name, key.hash(master), limit
       )
       guard !made.isEmpty else { throw .tooManyAPIKeys(limit: limit) }
       _ = transaction.send(
-        CredentialRowQueries.addIdentity,
-        user,
-        IdentityID(trusted: id.text),
-        context.app.id,
-        .apiKey,
-        id.text
+        CredentialRowQueries.addIdentity, user, IdentityID(trusted: id.text), context.app.id,
+        .apiKey, id.text
       )
       try await Identities.finish(.apiKey, of: user, in: transaction)
     }
@@ -76,8 +64,7 @@ package import Postgres
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [APIKeyInfo] {
     try await context.list(APIKeyQueries.list, user, context.principal).orGone(context)
   }
@@ -86,8 +73,7 @@ package import Postgres
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func opener(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> APIKeyID? {
     guard let session = context.principal.session else { return nil }
     let found = try await context.read(APIKeyQueries.opener, user, session)
@@ -98,21 +84,14 @@ package import Postgres
   ///
   /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
   package static func setDisabled(
-    _ isDisabled: Bool,
-    _ key: APIKeyID,
-    of user: UserID,
-    _ context: RequestContext
+    _ isDisabled: Bool, _ key: APIKeyID, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
       // A concurrent login with the key finishes first, or finds the key disabled.
       try await Sessions.lockUser(user, in: transaction)
       let found = try await transaction.run(
-        APIKeyQueries.setDisabled,
-        user,
-        context.principal,
-        key,
-        isDisabled ? ServerTime() : nil
+        APIKeyQueries.setDisabled, user, context.principal, key, isDisabled ? ServerTime() : nil
       ).first
       guard let found, found.isThere else { throw .notFound }
       guard found.isChanged else { return }
@@ -128,15 +107,11 @@ package import Postgres
   /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`,
   ///   `.databaseUnavailable`.
   package static func signIn(
-    _ text: String,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ text: String, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let key = try await shown(text, context)
     return try await SignIn.complete(
-      VerifiedCredential(of: key.owner, .apiKey(key.id)),
-      as: style,
-      context
+      VerifiedCredential(of: key.owner, .apiKey(key.id)), as: style, context
     )
   }
 
@@ -145,8 +120,7 @@ package import Postgres
   /// It also refuses the keys of blocked users.
   /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.databaseUnavailable`.
   package static func shown(
-    _ text: String,
-    _ context: RequestContext
+    _ text: String, _ context: RequestContext
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
     do throws(Failure) {
       return try await use(text, context)
@@ -160,8 +134,7 @@ package import Postgres
 
   /// Authenticates as `shown` does, and leaves the audit event to the calling code.
   static func use(
-    _ text: String,
-    _ context: RequestContext
+    _ text: String, _ context: RequestContext
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
     try context.requireOpen(.apiKey)
     // No rate limit: the MAC in the key rejects guesses without a database query.
@@ -171,11 +144,7 @@ package import Postgres
     let user: UserID = key.owner()
     let id: APIKeyID = key.part()
     let used = try await context.write(
-      APIKeyQueries.use,
-      user,
-      id,
-      key.hash(context.keys.master),
-      context.app.id
+      APIKeyQueries.use, user, id, key.hash(context.keys.master), context.app.id
     )
     guard !used.isEmpty else { throw .wrongCredentials }
     return (id, user)
@@ -220,16 +189,14 @@ package enum APIKeyQueries {
     from users u
     where u.user_id = $1 and (select count(*) from api_keys where user_id = $1) < $5::bigint
     returning n.key_id
-    """
-  )
+    """)
 
   /// Returns the keys with a name, compared by bytes.
   static let named = Statement<String, UserID, String>(
     "api_keys.named",
     """
     select key_id from api_keys where user_id = $1 and name collate "C" = $2
-    """
-  )
+    """)
 
   static let list = Statement<Found<APIKeyInfo>, UserID, Principal>(
     "api_keys.list",
@@ -238,15 +205,13 @@ package enum APIKeyQueries {
     from users c left join api_keys k on k.user_id = $1
     where \(.isAuthorized)
     order by k.created_at, k.key_id
-    """
-  )
+    """)
 
   static let opener = Statement<String, UserID, SessionID>(
     "api_keys.opener",
     """
     select key_id from sessions where user_id = $1 and session_id = $2 and key_id is not null
-    """
-  )
+    """)
 
   static let setDisabled = Statement<
     DisabledKey, UserID, Principal, APIKeyID, ServerTime?
@@ -262,8 +227,7 @@ package enum APIKeyQueries {
     select exists (select 1 from api_keys k where k.user_id = $1 and k.key_id = $3),
       exists (select 1 from changed)
     from c
-    """
-  )
+    """)
 
   static let use = Statement<String, UserID, APIKeyID, BinaryBytes, AppID>(
     "api_keys.use",
@@ -272,8 +236,7 @@ package enum APIKeyQueries {
     where k.user_id = $1 and k.key_id = $2 and k.key_hash = $3 and k.disabled_at is null
       and u.user_id = $1 and u.app_id = $4 and u.blocked_at is null
     returning k.user_id
-    """
-  )
+    """)
 
   /// Deletes all keys of a user.
   static let removeAll = Statement<NoRow, UserID>(
@@ -281,8 +244,7 @@ package enum APIKeyQueries {
     """
     with keys as (delete from api_keys where user_id = $1)
     delete from identities where user_id = $1 and provider = 'api-key'
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     make, named, list, opener, setDisabled, use, removeAll,

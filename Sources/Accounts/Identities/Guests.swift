@@ -12,8 +12,7 @@ import Postgres
   ///   get an address now.
   /// - Throws: errors of the body.
   static func link<Value>(
-    _ guest: Principal?,
-    _ context: RequestContext,
+    _ guest: Principal?, _ context: RequestContext,
     _ body: @EventLoop (UserID) async throws(Failure) -> Value
   ) async throws(Failure) -> Value? {
     guard let guest, let user = guest.user,

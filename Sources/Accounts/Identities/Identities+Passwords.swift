@@ -24,10 +24,7 @@ extension Identities {
   ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
   ///   `.overloaded`, `.databaseUnavailable`.
   package static func linkPassword(
-    _ credentials: Credentials,
-    to user: UserID,
-    as style: SessionStyle,
-    _ context: RequestContext
+    _ credentials: Credentials, to user: UserID, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> Registration {
     try await context.requireSession(of: user)
     let address = try await credentials.admit(context)
@@ -65,10 +62,7 @@ extension Identities {
   ///   `.identityExists`, `.emailRestorePending`, `.additionalFactorRequired`,
   ///   `.loginMethodDisabled`, `.sessionEnded`, `.databaseUnavailable`.
   package static func linkPassword(
-    by code: String,
-    _ flow: String,
-    to user: UserID,
-    as style: SessionStyle,
+    by code: String, _ flow: String, to user: UserID, as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.password)
@@ -86,10 +80,7 @@ extension Identities {
 
   /// Writes an address of the user, who must be locked, and a password if there is one.
   static func link(
-    _ address: EmailAddress,
-    _ email: String,
-    _ hash: String?,
-    to user: UserID,
+    _ address: EmailAddress, _ email: String, _ hash: String?, to user: UserID,
     in transaction: Transaction
   ) async throws(Failure) {
     let (app, key, identity) = (transaction.app.id, address.key, IdentityID())

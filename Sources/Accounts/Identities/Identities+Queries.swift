@@ -56,8 +56,7 @@ package enum IdentitiesQueries {
     from users c left join identities i on i.user_id = $1
     where \(.isAuthorized)
     order by i.created_at, i.identity_id
-    """
-  )
+    """)
 
   /// Keeps the claims of a token with its identity, and removes those whose value is null.
   ///
@@ -70,8 +69,7 @@ package enum IdentitiesQueries {
     where user_id = $1 and provider = $2 and subject = $3
       and jsonb_strip_nulls(coalesce(profile -> 'claims', '{}') || $4::jsonb)
         <> coalesce(profile -> 'claims', '{}')
-    """
-  )
+    """)
 
   /// Sets the address of a user; the same address stays verified if it was.
   ///
@@ -82,8 +80,7 @@ package enum IdentitiesQueries {
     update users set email = btrim($2),
       email_verified = email_verified and email_key(email) is not distinct from $3
     where user_id = $1
-    """
-  )
+    """)
 
   /// Returns until when a user can restore an address; no row if it cannot.
   ///
@@ -97,8 +94,7 @@ package enum IdentitiesQueries {
         select 1 from identities i
         where i.user_id = $1 and i.provider in ('password', 'email')))
     having count(*) > 0
-    """
-  )
+    """)
 
   /// Returns one row if the user has more than what a guest can have.
   static let isNoGuest = Statement<String, UserID>(
@@ -106,8 +102,7 @@ package enum IdentitiesQueries {
     """
     select identity_id from identities
     where user_id = $1 and provider not in ('anonymous', 'api-key') limit 1
-    """
-  )
+    """)
 
   /// Makes the session of an API key that was revoked a session of a guest.
   static let forgetKey = Statement<NoRow, UserID, SessionID?>(
@@ -115,8 +110,7 @@ package enum IdentitiesQueries {
     """
     update sessions set provider = 'anonymous', key_id = null
     where user_id = $1 and session_id = $2 and provider = 'api-key'
-    """
-  )
+    """)
 
   /// Returns the number of other credentials of the user; no row if it has no such identity.
   static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
@@ -127,8 +121,7 @@ package enum IdentitiesQueries {
       email_key(u.email), u.email_verified
     from identities i join users u on u.user_id = $1
     where i.user_id = $1 and i.identity_id = $2
-    """
-  )
+    """)
 
   /// Deletes an identity with its credential.
   ///
@@ -145,8 +138,7 @@ package enum IdentitiesQueries {
       email = case when not $3::boolean then email end,
       email_verified = email_verified and not $3::boolean
     where user_id = $1
-    """
-  )
+    """)
 
   /// Deletes the password and the mailed tokens of a user without an address.
   ///
@@ -156,8 +148,7 @@ package enum IdentitiesQueries {
     """
     with password as (delete from passwords where user_id = $1)
     delete from mail_tokens where user_id = $1 and purpose <> 'restore'
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     list, keepClaims, setAddress, restoreEnd, isNoGuest, forgetKey, others, unlink, removePassword,

@@ -16,9 +16,7 @@ extension Identities {
   ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
   ///   `.overloaded`, `.databaseUnavailable`.
   package static func linkRegistered(
-    _ credentials: Credentials,
-    to user: UserID,
-    _ context: RequestContext
+    _ credentials: Credentials, to user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
     try await context.requireSession(of: user)
@@ -48,18 +46,11 @@ extension Identities {
         try await Users.remove(account.user, linkedTo: user, in: transaction)
         try await revokeGuestCredentials(of: user, in: transaction)
         try await link(
-          address,
-          account.email,
-          right.renewed ?? right.hash,
-          to: user,
-          in: transaction
+          address, account.email, right.renewed ?? right.hash, to: user, in: transaction
         )
         if now.isVerified {
           try await Accounts.markVerified(
-            address,
-            of: user,
-            byReader: now.isVerifiedByReader,
-            in: transaction
+            address, of: user, byReader: now.isVerifiedByReader, in: transaction
           )
         }
         mail?.queue(in: transaction)

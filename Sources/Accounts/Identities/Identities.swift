@@ -12,17 +12,14 @@ import Postgres
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [IdentityInfo] {
     try await context.list(IdentitiesQueries.list, user, context.principal).orGone(context)
   }
 
   /// Adds the same read to a batch; it throws as `list` does.
   package static func addList(
-    of user: UserID,
-    to batch: inout ReadBatch,
-    _ context: RequestContext
+    of user: UserID, to batch: inout ReadBatch, _ context: RequestContext
   ) -> BatchRead<[IdentityInfo]> {
     let place = batch.add(IdentitiesQueries.list, user, context.principal)
     return { (results) throws(Failure) in
@@ -40,9 +37,7 @@ import Postgres
   /// - Returns: the tokens of the new session.
   /// - Throws: `.additionalFactorRequired` (the identity is linked), errors of `write` and of `renew`.
   static func link(
-    _ provider: IdentityProvider,
-    to user: UserID,
-    as style: SessionStyle,
+    _ provider: IdentityProvider, to user: UserID, as style: SessionStyle,
     _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential?, isNew: Bool)
   ) async throws(Failure) -> Sessions.TokenSet {
@@ -55,9 +50,7 @@ import Postgres
         try await Sessions.ofCaller(user, in: transaction).provider == .anonymous,
         let enrolled = SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction),
         let secondStep = try await SecondFactorFlow.begin(
-          after: credential,
-          enrolled,
-          in: transaction
+          after: credential, enrolled, in: transaction
         )
       {
         try await Sessions.end(.all, of: user, "link", in: transaction)
@@ -75,9 +68,7 @@ import Postgres
   /// The first link of a guest revokes the guest's credentials. `write` writes the credential, and
   /// returns a value and whether the credential is new.
   static func link<Value>(
-    _ provider: IdentityProvider,
-    to user: UserID,
-    in transaction: Transaction,
+    _ provider: IdentityProvider, to user: UserID, in transaction: Transaction,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (Value, isNew: Bool)
   ) async throws(Failure) -> Value {
     try await Sessions.lockUser(user, in: transaction)
@@ -90,9 +81,7 @@ import Postgres
 
   /// Makes a guest who has got an identity a permanent user, and records and mails the identity.
   static func finish(
-    _ provider: IdentityProvider,
-    of user: UserID,
-    in transaction: Transaction
+    _ provider: IdentityProvider, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     _ = transaction.send(CredentialRowQueries.settle, user)
     try await SecurityNotice.linked(provider).record(of: user, in: transaction)
@@ -112,9 +101,7 @@ import Postgres
   ///   - transaction: the transaction that has locked the user.
   /// - Throws: `.emailRestorePending`, `.databaseUnavailable`.
   package static func requireNoRestore(
-    of user: UserID,
-    removed isRemoved: Bool = false,
-    in transaction: Transaction
+    of user: UserID, removed isRemoved: Bool = false, in transaction: Transaction
   ) async throws(Failure) {
     if let end = try await transaction.run(IdentitiesQueries.restoreEnd, user, isRemoved).first {
       throw .emailRestorePending(until: end)
@@ -136,19 +123,13 @@ import Postgres
   ///   `.sessionEnded`, `.databaseUnavailable`.
   @discardableResult
   package static func linkToken(
-    _ token: String,
-    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
-    to user: UserID,
-    as style: SessionStyle?,
-    _ context: RequestContext
+    _ token: String, accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
+    to user: UserID, as style: SessionStyle?, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet? {
     try context.requireOpen(.jwt)
     try await context.requireSession(of: user)
     let external = try await TokenLogin.identity(
-      of: token,
-      accepting: isAccepted,
-      shownBy: user,
-      context
+      of: token, accepting: isAccepted, shownBy: user, context
     )
     @EventLoop func write(
       _ transaction: Transaction
@@ -158,9 +139,7 @@ import Postgres
       let holder = try await transaction.run(SubjectQueries.holder, app, provider, subject)
       // A concurrent link of the same identity has finished by now, so its row is found.
       let credential = VerifiedCredential(
-        of: user,
-        .token(provider: provider, subject: subject),
-        at: external.signedInAt
+        of: user, .token(provider: provider, subject: subject), at: external.signedInAt
       )
       if holder.first == user {
         external.keepClaims(of: user, in: transaction)
@@ -188,8 +167,7 @@ import Postgres
   /// The session of the request and its device stay. Another person may have used the guest before,
   /// in the same browser, and created an API key. A session of such a key becomes one of the guest.
   static func revokeGuestCredentials(
-    of user: UserID,
-    in transaction: Transaction
+    of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     guard try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty else { return }
     let session = transaction.principal.session
@@ -204,9 +182,7 @@ import Postgres
   /// - Throws: `.notFound`, `.lastIdentity` if the user has no other login method,
   ///   `.sessionEnded`, `.databaseUnavailable`.
   package static func unlink(
-    _ identity: IdentityID,
-    from user: UserID,
-    _ context: RequestContext
+    _ identity: IdentityID, from user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
@@ -220,12 +196,7 @@ import Postgres
           let app = try await transaction.run(UserOriginQueries.comeBack, user).first
         else { throw .lastIdentity }
         _ = transaction.send(
-          CredentialRowQueries.addIdentity,
-          user,
-          IdentityID(),
-          app,
-          .anonymous,
-          user.text
+          CredentialRowQueries.addIdentity, user, IdentityID(), app, .anonymous, user.text
         )
       }
       // The identity of an issuer can have the address of the user too.

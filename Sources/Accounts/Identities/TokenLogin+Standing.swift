@@ -15,9 +15,7 @@ extension TokenLogin {
   /// - Returns: the principal.
   /// - Throws: as `signIn`.
   package static func principal(
-    of token: String,
-    naming subject: ExternalTokens.Subject,
-    as style: SessionStyle,
+    of token: String, naming subject: ExternalTokens.Subject, as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Principal {
     try context.requireOpen(.jwt)
@@ -33,9 +31,7 @@ extension TokenLogin {
   /// It creates neither a user nor a session, and works in an app that has closed this method.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.databaseUnavailable`.
   package static func standing(
-    by token: String,
-    naming subject: ExternalTokens.Subject,
-    as style: SessionStyle,
+    by token: String, naming subject: ExternalTokens.Subject, as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Principal? {
     let external = try await identity(of: token, naming: subject, context)
@@ -43,9 +39,7 @@ extension TokenLogin {
   }
 
   private static func standing(
-    by external: ExternalTokens.Identity,
-    as style: SessionStyle,
-    _ context: RequestContext
+    by external: ExternalTokens.Identity, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> Principal? {
     guard let known = try await known(external, context) else { return nil }
     return try await Sessions.standing(by: known, as: style, context)

@@ -19,10 +19,8 @@ import Postgres
   ///   blocked, `.signUpClosed`, `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.databaseUnavailable`.
   package static func signIn(
-    _ token: String,
-    accepting isAccepted: @Sendable (IdentityProvider) -> Bool = { _ in true },
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ token: String, accepting isAccepted: @Sendable (IdentityProvider) -> Bool = { _ in true },
+    as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.jwt)
     let external = try await identity(of: token, accepting: isAccepted, context)
@@ -30,9 +28,7 @@ import Postgres
   }
 
   static func signIn(
-    _ external: ExternalTokens.Identity,
-    as style: SessionStyle,
-    _ context: RequestContext
+    _ external: ExternalTokens.Identity, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     if let known = try await known(external, context) {
       return try await complete(known, external, as: style, context)
@@ -58,9 +54,7 @@ import Postgres
   ///
   /// It tries twice: on several nodes, the subject of a new user may be visible before the user.
   private static func complete(
-    _ known: VerifiedCredential,
-    _ external: ExternalTokens.Identity,
-    as style: SessionStyle,
+    _ known: VerifiedCredential, _ external: ExternalTokens.Identity, as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let keep: SignIn.Writes = { (transaction) async throws(Failure) in
@@ -90,18 +84,13 @@ import Postgres
   /// - Returns: the identity.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.databaseUnavailable`.
   package static func identity(
-    of token: String,
-    naming subject: ExternalTokens.Subject = .standard,
-    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
-    shownBy user: UserID? = nil,
+    of token: String, naming subject: ExternalTokens.Subject = .standard,
+    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true }, shownBy user: UserID? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> ExternalTokens.Identity {
     do throws(Failure) {
       return try await context.external.identity(
-        of: token,
-        naming: subject,
-        accepting: isAccepted,
-        context
+        of: token, naming: subject, accepting: isAccepted, context
       )
     } catch {
       if error.type == .invalidExternalToken {
@@ -124,20 +113,15 @@ import Postgres
 
   /// Returns the credential of the user who has the identity; nil if no user has it.
   static func known(
-    _ external: ExternalTokens.Identity,
-    _ context: RequestContext
+    _ external: ExternalTokens.Identity, _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential? {
     // A concurrent login may just have created the user.
     let found = try await context.readLatest(
-      SubjectQueries.holder,
-      context.app.id,
-      external.provider,
-      external.subject
+      SubjectQueries.holder, context.app.id, external.provider, external.subject
     )
     guard let user = found.first else { return nil }
     return VerifiedCredential(
-      of: user,
-      .token(provider: external.provider, subject: external.subject),
+      of: user, .token(provider: external.provider, subject: external.subject),
       at: external.signedInAt
     )
   }
@@ -159,16 +143,13 @@ extension NewSubject {
   ///
   /// - Throws: `.signUpClosed`, `.databaseUnavailable`.
   fileprivate init(
-    _ external: ExternalTokens.Identity,
-    _ context: RequestContext
+    _ external: ExternalTokens.Identity, _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpenSignUp()
     self.init(
       credential: VerifiedCredential(
-        of: UserID(),
-        .token(provider: external.provider, subject: external.subject),
-        at: external.signedInAt,
-        isOfNewUser: true
+        of: UserID(), .token(provider: external.provider, subject: external.subject),
+        at: external.signedInAt, isOfNewUser: true
       ),
       context: context
     )

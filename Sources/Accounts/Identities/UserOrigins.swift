@@ -18,8 +18,7 @@ package enum UserOrigins {
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func wasAnonymous(
-    _ user: UserID,
-    _ context: RequestContext
+    _ user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let rows = try await context.read(UserOriginQueries.wasAnonymous, user, context.principal)
     return try rows.first.orGone(context)
@@ -33,8 +32,7 @@ package enum UserOriginQueries {
     insert into user_origins (user_id, kind)
     select c.user_id, 'anonymous' from users c where c.anonymous and \(.isAuthorized)
     on conflict do nothing
-    """
-  )
+    """)
 
   /// Returns one row if the session is live.
   static let wasAnonymous = Statement<Bool, UserID, Principal>(
@@ -43,8 +41,7 @@ package enum UserOriginQueries {
     select exists (
       select 1 from user_origins b where b.user_id = $1 and b.kind = 'anonymous')
     from users c where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Makes a user anonymous again; returns its app if the user began as a guest.
   static let comeBack = Statement<AppID, UserID>(
@@ -54,12 +51,10 @@ package enum UserOriginQueries {
     where user_id = $1 and exists (
       select 1 from user_origins where user_id = $1 and kind = 'anonymous')
     returning app_id
-    """
-  )
+    """)
 
   static let register = Statement<NoRow, UserID>(
-    "user_origins.register",
-    "insert into user_origins (user_id, kind) values ($1, 'registered')"
+    "user_origins.register", "insert into user_origins (user_id, kind) values ($1, 'registered')"
   )
 
   /// Returns one row if the user has not logged in since its registration.
@@ -71,8 +66,7 @@ package enum UserOriginQueries {
     select u.user_id from users u left join user_origins b on b.user_id = $1
     where u.user_id = $1
       and (b.kind = 'registered' and u.login_count = 0 or $2 and u.login_count <= 1)
-    """
-  )
+    """)
 
   /// Returns one row if the user is registered, has never logged in and has no other data.
   static let isBare = Statement<String, UserID>(
@@ -85,8 +79,7 @@ package enum UserOriginQueries {
       and not exists (select 1 from properties p where p.user_id = $1)
       and not exists (
         select 1 from identities i where i.user_id = $1 and i.provider <> 'password')
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     note, wasAnonymous, comeBack, register, isUnused, isBare,

@@ -15,9 +15,7 @@ import Sessions
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
   ///   `.databaseUnavailable`.
   package static func request(
-    _ purpose: EmailToken.Purpose,
-    _ email: String,
-    _ context: RequestContext
+    _ purpose: EmailToken.Purpose, _ email: String, _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
     let (address, _) = try await prepare(to: email, context)
@@ -32,8 +30,7 @@ import Sessions
   /// - Returns: the address, and its user.
   /// - Throws: `.mailNotConfigured`, `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
   static func prepare(
-    to email: String,
-    _ context: RequestContext
+    to email: String, _ context: RequestContext
   ) async throws(Failure) -> (EmailAddress, Account?) {
     try context.mailer.requireConfigured()
     // An imported user may have an address that mixes scripts.
@@ -48,10 +45,7 @@ import Sessions
 
   /// Returns the mail that verifies the address of a user; nil if none is sent.
   static func verification(
-    of user: UserID,
-    _ email: String,
-    _ address: EmailAddress,
-    _ context: RequestContext
+    of user: UserID, _ email: String, _ address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> EmailToken? {
     guard context.mailer.isConfigured,
       try await RequestLimiter.mayMail(to: address.key, for: nil, context)
@@ -69,10 +63,7 @@ import Sessions
   ///   - transaction: the transaction.
   /// - Throws: `.internalError`.
   package static func request(
-    _ purpose: EmailToken.Purpose?,
-    _ email: String,
-    _ address: EmailAddress,
-    code: String? = nil,
+    _ purpose: EmailToken.Purpose?, _ email: String, _ address: EmailAddress, code: String? = nil,
     in transaction: Transaction
   ) throws(Failure) {
     let context = transaction.context
@@ -87,8 +78,7 @@ import Sessions
 
   /// Replaces a request by its mail; removes it if no user has the address.
   package static func resolve(
-    _ due: DueRow,
-    _ context: RequestContext
+    _ due: DueRow, _ context: RequestContext
   ) async throws(Failure) -> OutboxWorker.HandledRow {
     guard let json = context.keys.master.openedJSON(due.sealed, as: QueuedMail.name(due.id)),
       let key = json["key"]?.string
@@ -108,21 +98,14 @@ import Sessions
       guard let purpose, !account.isBlocked else { return }
       if let code = json["code"]?.string {
         let mail = context.mail(
-          withCode: code,
-          for: .newPassword,
-          to: account.email,
-          in: account.language
+          withCode: code, for: .newPassword, to: account.email, in: account.language
         )
         transaction.queue(mail, .code, for: AuthenticationFlow.lifetime)
       } else if purpose == .verify, !account.isTakenOverByMail {
         sendTaken(to: account, in: transaction)
       } else {
         EmailToken(
-          purpose,
-          to: account.email,
-          of: account.user,
-          in: account.language,
-          context
+          purpose, to: account.email, of: account.user, in: account.language, context
         ).queue(in: transaction)
       }
     }
@@ -133,9 +116,7 @@ import Sessions
   ///
   /// - Returns: the flow, which the client sends with the code.
   static func begin(
-    _ flow: AuthenticationFlow.New,
-    takenBy account: Account?,
-    in language: String?,
+    _ flow: AuthenticationFlow.New, takenBy account: Account?, in language: String?,
     _ context: RequestContext
   ) async throws(Failure) -> String {
     try await context.transaction { transaction async throws(Failure) in
@@ -151,14 +132,10 @@ import Sessions
 
   /// Mails the code of a flow in a language.
   static func sendCode(
-    of flow: AuthenticationFlow.New,
-    in language: String?,
-    in transaction: Transaction
+    of flow: AuthenticationFlow.New, in language: String?, in transaction: Transaction
   ) {
     let mail = transaction.context.mail(
-      withCode: flow.shownCode,
-      for: flow.purpose.ofCode,
-      to: EmailAddress.canonical(flow.email),
+      withCode: flow.shownCode, for: flow.purpose.ofCode, to: EmailAddress.canonical(flow.email),
       in: language
     )
     transaction.queue(mail, .code, for: AuthenticationFlow.lifetime)
@@ -166,9 +143,7 @@ import Sessions
 
   /// Informs the reader of an address that no user has it, if the app wants that.
   private static func sendUnknown(
-    _ email: String?,
-    _ purpose: EmailToken.Purpose?,
-    in transaction: Transaction
+    _ email: String?, _ purpose: EmailToken.Purpose?, in transaction: Transaction
   ) {
     let context = transaction.context
     guard let email, purpose != .verify, context.app.mailSettings.answersUnknown else {

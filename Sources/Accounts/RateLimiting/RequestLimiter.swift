@@ -18,9 +18,7 @@ enum RequestLimiter {
   ///   - context: the context of the request.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func mail(
-    to key: String,
-    for account: Account?,
-    _ context: RequestContext
+    to key: String, for account: Account?, _ context: RequestContext
   ) async throws(Failure) {
     let ways = try await waysOfMail(to: key, for: account, context)
     if let more = ways.more, try await ways.first.spendIfLeft() == false {
@@ -34,9 +32,7 @@ enum RequestLimiter {
   /// - Returns: whether the mail may be sent; the response does not report it.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop static func mayMail(
-    to key: String,
-    for account: Account?,
-    _ context: RequestContext
+    to key: String, for account: Account?, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let ways = try await waysOfMail(to: key, for: account, context)
     if try await ways.first.spendIfLeft(isReported: false) { return true }
@@ -45,9 +41,7 @@ enum RequestLimiter {
 
   /// Returns the limits that a mail uses, and those that it uses once these are used up.
   @EventLoop private static func waysOfMail(
-    to key: String,
-    for account: Account?,
-    _ context: RequestContext
+    to key: String, for account: Account?, _ context: RequestContext
   ) async throws(Failure) -> (first: RateLimitSet, more: RateLimitSet?) {
     let owner = account?.owner
     if let user = context.principal.user, user == owner, try await context.isLive(user) {
@@ -58,18 +52,12 @@ enum RequestLimiter {
     }
     let settings = context.app.limitSettings
     let daily = RateLimit.anywhere(
-      AttemptPurpose.mail.daily,
-      key,
-      burst: settings.mailsPerAddressDaily,
-      in: .seconds(86_400),
+      AttemptPurpose.mail.daily, key, burst: settings.mailsPerAddressDaily, in: .seconds(86_400),
       context
     )
     let atOnce = RateLimit.anywhere(
-      AttemptPurpose.mail.anywhere,
-      key,
-      burst: 2 * settings.failuresPerIdentifier,
-      in: settings.failureWindow,
-      context
+      AttemptPurpose.mail.anywhere, key, burst: 2 * settings.failuresPerIdentifier,
+      in: settings.failureWindow, context
     )
     let ofPlace =
       RateLimit.fromNetwork(.mail, key, context) + RateLimit.ofNetwork(.mail, context)
@@ -85,8 +73,7 @@ enum RequestLimiter {
   /// It counts by network alone, so strangers in other networks cannot block the registration.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func registration(
-    of key: String,
-    _ context: RequestContext
+    of key: String, _ context: RequestContext
   ) async throws(Failure) {
     try await RateLimitSet(
       RateLimit.fromNetwork(.registration, key, context)
@@ -123,9 +110,7 @@ enum RequestLimiter {
   /// - Returns: the limit that was used.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func guess(
-    digits: Int,
-    at key: String,
-    _ context: RequestContext
+    digits: Int, at key: String, _ context: RequestContext
   ) async throws(Failure) -> RateLimitSet {
     let (purpose, day) = (AttemptPurpose.networkCode, Duration.seconds(86_400))
     let identifier = NetworkCode.identifier(digits: digits, of: key)

@@ -35,9 +35,7 @@ import Runtime
     case .success(false): return nil
     case .success(true):
       return FieldError(
-        pointer,
-        "breached",
-        "This password is known from a data breach. Choose another one."
+        pointer, "breached", "This password is known from a data breach. Choose another one."
       )
     case .failure(let error): throw .internalError("breached_passwords: \(error)")
     }

@@ -46,9 +46,7 @@ package struct Credentials: Sendable {
   ///
   /// - Throws: `.invalid`, with the pointer, `.overloaded`.
   @EventLoop package static func check(
-    _ password: String,
-    of email: String?,
-    at pointer: String = "/password",
+    _ password: String, of email: String?, at pointer: String = "/password",
     _ context: RequestContext
   ) async throws(Failure) {
     if let fault = fault(in: password, of: email, at: pointer, context.app) {
@@ -61,9 +59,7 @@ package struct Credentials: Sendable {
   ///
   /// - Throws: `.invalid`, with the pointer, `.overloaded`.
   @EventLoop package static func checkBreached(
-    _ password: String,
-    at pointer: String,
-    _ context: RequestContext
+    _ password: String, at pointer: String, _ context: RequestContext
   ) async throws(Failure) {
     guard !context.app.accountSettings.allowsWeakPasswords else { return }
     let check = context.dependencies[BreachedPasswordCheck.self]
@@ -87,10 +83,7 @@ package struct Credentials: Sendable {
   ///   - app: the app of the user.
   /// - Returns: the broken rule; nil if the password is valid.
   package static func fault(
-    in password: String,
-    of email: String?,
-    at pointer: String,
-    _ app: App
+    in password: String, of email: String?, at pointer: String, _ app: App
   ) -> FieldError? {
     let password = password.preparedPassword
     let shortest = app.accountSettings.passwordMinLength

@@ -33,9 +33,7 @@ extension EmailAddress {
     guard parts.count == 2, !parts[0].isEmpty else { return fault("This is not an email address.") }
     let (local, domain) = (parts[0].utf8, String(parts[1]))
     guard local.allSatisfy({ $0 < 0x80 }) else {
-      return fault(
-        "No email can be sent to this address. The part before the @ must be ASCII."
-      )
+      return fault("No email can be sent to this address. The part before the @ must be ASCII.")
     }
     let labels = DomainName.unicode(ofASCII: domain).unicodeScalars
       .split(separator: ".", omittingEmptySubsequences: false)
@@ -57,10 +55,7 @@ extension EmailAddress {
   /// Checks an address for a mail or for a user.
   ///
   /// - Throws: `.invalid`, with the member `email`.
-  @EventLoop package static func check(
-    _ text: String,
-    _ context: RequestContext
-  ) throws(Failure) {
+  @EventLoop package static func check(_ text: String, _ context: RequestContext) throws(Failure) {
     let isMixed = context.app.accountSettings.allowsMixedScripts
     if let fault = fault(in: text, at: "/email", mixed: isMixed) { throw .invalid([fault]) }
   }
@@ -93,8 +88,7 @@ extension EmailAddress {
   /// than letters, digits and inner hyphens, also beyond ASCII.
   /// - Source: RFC 1123 section 2.1, RFC 5890 section 2.3.2.
   private static func isMailDomain(
-    _ domain: String,
-    _ labels: [Substring.UnicodeScalarView]
+    _ domain: String, _ labels: [Substring.UnicodeScalarView]
   ) -> Bool {
     guard MailAddress.fault(in: "a@\(domain)") == nil, DomainName.ascii(domain) != nil,
       labels.count > 1, let last = labels.last,

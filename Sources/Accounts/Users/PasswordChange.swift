@@ -14,12 +14,8 @@ extension Users {
   ///   `.reauthenticationRequired` in a session without the second factor of the user,
   ///   `.tooManyAttempts`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func changePassword(
-    from current: String,
-    to new: String,
-    keepingKeys: Bool = false,
-    of user: UserID,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    from current: String, to new: String, keepingKeys: Bool = false, of user: UserID,
+    as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let own = try await ownPassword(of: user, context)
     try await Credentials.check(new, of: own.address, at: "/new_password", context)
@@ -37,20 +33,14 @@ extension Users {
         let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
         guard !changed.isEmpty else { throw .wrongCredentials }
         try await revoke(
-          .others(than: context.principal.session),
-          keepingKeys: keepingKeys,
-          of: user,
-          "password_change",
-          in: transaction
+          .others(than: context.principal.session), keepingKeys: keepingKeys, of: user,
+          "password_change", in: transaction
         )
         try await limiter.succeed(in: transaction)
         try await SecurityNotice.passwordChanged.record(of: user, in: transaction)
         return try await Sessions.renew(
-          user,
-          by: VerifiedCredential(of: user, .password(hash: hash)),
-          as: style,
-          "password_change",
-          in: transaction
+          user, by: VerifiedCredential(of: user, .password(hash: hash)), as: style,
+          "password_change", in: transaction
         )
       }
     }
@@ -61,11 +51,8 @@ extension Users {
 extension Users {
   /// Ends the sessions and API keys of a user who gets a new password.
   @EventLoop package static func revoke(
-    _ sessions: Sessions.Ending = .all,
-    keepingKeys: Bool = false,
-    of user: UserID,
-    _ reason: String,
-    in transaction: Transaction
+    _ sessions: Sessions.Ending = .all, keepingKeys: Bool = false, of user: UserID,
+    _ reason: String, in transaction: Transaction
   ) async throws(Failure) {
     if !keepingKeys { _ = transaction.send(APIKeyQueries.removeAll, user) }
     try await Sessions.end(sessions, of: user, reason, in: transaction)
@@ -77,9 +64,7 @@ extension Users {
   /// - Throws: `.wrongCredentials` also if the user has no password, `.sessionEnded`,
   ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop static func verify(
-    _ password: String,
-    of user: UserID,
-    _ context: RequestContext
+    _ password: String, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> String {
     let own = try await ownPassword(of: user, context)
     try await verify(password, against: own, context)
@@ -88,16 +73,13 @@ extension Users {
 
   /// Returns the rate limit for reauthentication in a session, by password or otherwise.
   @EventLoop static func passwordLimiter(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) -> FailureLimiter {
     FailureLimiter(.password, on: user.text, context)
   }
 
   @EventLoop private static func verify(
-    _ password: String,
-    against own: OwnPassword,
-    _ context: RequestContext
+    _ password: String, against own: OwnPassword, _ context: RequestContext
   ) async throws(Failure) {
     guard own.address != nil,
       try await context.passwords.verify(password, against: own.hash, for: context.owner)
@@ -105,8 +87,7 @@ extension Users {
   }
 
   @EventLoop static func ownPassword(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> OwnPassword {
     try await context.read(PasswordQueries.own, user, context.principal).first.orGone(context)
   }
@@ -127,9 +108,7 @@ struct OwnPassword: RowDecodable {
 extension Users {
   /// Makes a password the credential of a locked user with an address.
   @EventLoop package static func store(
-    _ hash: String,
-    of user: UserID,
-    in transaction: Transaction
+    _ hash: String, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     _ = transaction.send(PasswordQueries.prepare, user)
     try await transaction.send(PasswordQueries.set, user, hash).rows()
@@ -144,8 +123,7 @@ package enum PasswordQueries {
     left join passwords p on p.user_id = $1
     left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
     where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Makes a password the credential of a user's address, and deletes its reset tokens.
   static let prepare = Statement<NoRow, UserID>(
@@ -153,16 +131,14 @@ package enum PasswordQueries {
     """
     with used as (delete from mail_tokens where user_id = $1 and purpose = 'reset')
     update identities set provider = 'password' where user_id = $1 and provider = 'email'
-    """
-  )
+    """)
 
   static let set = Statement<NoRow, UserID, String>(
     "passwords.set",
     """
     insert into passwords (user_id, hash) values ($1, $2)
     on conflict (user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at
-    """
-  )
+    """)
 
   /// Deletes the password of a user, who logs in by mailed codes from then on.
   static let remove = Statement<NoRow, UserID>(
@@ -174,8 +150,7 @@ package enum PasswordQueries {
       delete from mail_tokens where user_id = $1 and purpose = 'reset'
     )
     delete from passwords where user_id = $1
-    """
-  )
+    """)
 
   /// Replaces the password if its hash is still parameter 2; returns one row if it did.
   ///
@@ -186,8 +161,7 @@ package enum PasswordQueries {
     """
     update passwords set hash = $3, changed_at = now() where user_id = $1 and hash = $2
     returning user_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [own, prepare, set, remove, replace]
 }

@@ -24,9 +24,7 @@ package enum Pictures {
   /// - Throws: an error of the file, after which the old picture stays; `.sessionEnded`,
   ///   `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func set(
-    _ file: [UInt8],
-    of user: UserID,
-    _ context: RequestContext
+    _ file: [UInt8], of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Profile {
     // Checked before the work: the session may have ended.
     try await context.requireSession(of: user)
@@ -59,8 +57,7 @@ package enum Pictures {
   ///
   /// - Throws: `.sessionEnded`, `.notFound` without such a user, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     let replaced = try await write(nil, nil, of: user, context)
     await context.pictures.shelf.forget(replaced)
@@ -68,10 +65,7 @@ package enum Pictures {
 
   /// Replaces the picture, and returns the name of the previous one.
   @EventLoop private static func write(
-    _ name: String?,
-    _ body: BinaryBytes?,
-    of user: UserID,
-    _ context: RequestContext
+    _ name: String?, _ body: BinaryBytes?, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> String? {
     try await context.transaction { transaction async throws(Failure) in
       let changed = transaction.send(PictureQueries.change, user, context.principal, name)
@@ -94,8 +88,7 @@ package enum Pictures {
   /// - Throws: `.notFound`, also if pictures are in a folder that the web server serves;
   ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func show(
-    _ name: String,
-    _ context: RequestContext
+    _ name: String, _ context: RequestContext
   ) async throws(Failure) -> Shown {
     guard let user = UserID(name.prefix(24)), name.utf8.count <= 64 else { throw .notFound }
     // On the lane for large results, so that pictures neither delay profiles nor wait for exports.
@@ -120,17 +113,14 @@ package enum PictureQueries {
       updated_at = now()
     where \(.isAuthorized) and coalesce($3::text, c.picture, c.picture_url) is not null
     returning c.user_id
-    """
-  )
+    """)
 
   static let remove = Statement<String, UserID>(
-    "pictures.remove",
-    "delete from pictures where user_id = $1 returning name"
+    "pictures.remove", "delete from pictures where user_id = $1 returning name"
   )
 
   static let add = Statement<NoRow, UserID, String, BinaryBytes?>(
-    "pictures.add",
-    "insert into pictures (user_id, name, body) values ($1, $2, $3::bytea)"
+    "pictures.add", "insert into pictures (user_id, name, body) values ($1, $2, $3::bytea)"
   )
 
   static let show = Statement<PictureBody, UserID, String>(

@@ -23,17 +23,14 @@ import Sessions
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func read(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Profile {
     try await context.first(ProfileQueries.read, user, context.principal).orGone(context)
   }
 
   /// Adds the same read to a batch; it throws as `read` does.
   package static func addRead(
-    of user: UserID,
-    to batch: inout ReadBatch,
-    _ context: RequestContext
+    of user: UserID, to batch: inout ReadBatch, _ context: RequestContext
   ) -> BatchRead<Profile> {
     let place = batch.add(ProfileQueries.read, user, context.principal)
     return { (results) throws(Failure) in try results.first(place).orGone(context) }
@@ -48,9 +45,7 @@ import Sessions
   /// - Returns: the text, with the members of `Profile.json`.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func text(
-    of user: UserID,
-    picturesAt folder: String,
-    _ context: RequestContext
+    of user: UserID, picturesAt folder: String, _ context: RequestContext
   ) async throws(Failure) -> ProfileText {
     let found = try await context.first(ProfileQueries.text, user, context.principal, folder)
     // `orGone` costs a generic call, here in the most frequent read.
@@ -64,9 +59,7 @@ import Sessions
   ///   or no locale, zone or phone number; `.preconditionFailed`, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   package static func change(
-    _ members: JSONObject,
-    if condition: VersionCondition,
-    of user: UserID,
+    _ members: JSONObject, if condition: VersionCondition, of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
     let text = try checked(members)
@@ -75,11 +68,7 @@ import Sessions
     if let event = Event(changeOf: "profile", of: user, context) {
       changed = try await context.transaction { transaction async throws(Failure) in
         let rows = try await transaction.run(
-          ProfileQueries.change,
-          user,
-          context.principal,
-          text,
-          versions
+          ProfileQueries.change, user, context.principal, text, versions
         )
         if !rows.isEmpty { try await event.recordChange(of: user, in: transaction) }
         return rows.first
@@ -106,19 +95,11 @@ import Sessions
   ///
   /// - Throws: `.invalid`, `.sessionEnded`, `.notFound`.
   package static func change(
-    _ members: JSONObject,
-    of user: UserID,
-    in transaction: Transaction
+    _ members: JSONObject, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     let context = transaction.context
     let text = try checked(members)
-    let found = try await transaction.run(
-      ProfileQueries.change,
-      user,
-      context.principal,
-      text,
-      nil
-    )
+    let found = try await transaction.run(ProfileQueries.change, user, context.principal, text, nil)
     if found.isEmpty { throw context.gone }
     let event = Event(changeOf: "profile", of: user, context)
     try await event?.recordChange(of: user, in: transaction)
@@ -129,9 +110,7 @@ import Sessions
   ///
   /// - Throws: as `change`, and errors of `revision`.
   package static func revise(
-    if condition: VersionCondition,
-    of user: UserID,
-    _ context: RequestContext,
+    if condition: VersionCondition, of user: UserID, _ context: RequestContext,
     _ revision: @escaping @Sendable (Profile) throws(Failure) -> JSONObject
   ) async throws(Failure) -> Profile {
     try await context.revise("profile", of: user) { () async throws(Failure) in
@@ -153,9 +132,7 @@ import Sessions
     let pointer = "/" + JSONPointer.escaped(name)
     guard let limit = editable[name] else {
       return FieldError(
-        pointer,
-        "unknown_member",
-        "This member is unknown, or not yours to change."
+        pointer, "unknown_member", "This member is unknown, or not yours to change."
       )
     }
     if value == .null { return nil }
@@ -197,8 +174,7 @@ package enum ProfileQueries {
     "profile.read",
     """
     select \(.profile) from users c where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Returns one row if the session is live.
   ///
@@ -213,8 +189,7 @@ package enum ProfileQueries {
         c.blocked_at is not null as blocked, c.email, c.email_verified, c.name, c.given_name,
         c.family_name, c.nickname, c.phone, c.locale, c.zone, $3::text || c.picture as picture
       from users c where \(.isAuthorized)) p
-    """
-  )
+    """)
 
   /// Returns no row if the session has ended or the version condition failed.
   static let change = Statement<Profile, UserID, Principal, TextBytes, VersionList?>(
@@ -230,8 +205,7 @@ package enum ProfileQueries {
       version = c.version + 1, updated_at = now()
     where \(.isAuthorized) and ($4::bigint[] is null or c.version = any ($4::bigint[]))
     returning \(.profile)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [read, text, change]
 }

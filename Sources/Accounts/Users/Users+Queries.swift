@@ -14,8 +14,7 @@ package enum UsersQueries {
     values ($1, $2, $3, $5, $4::jsonb ->> 'name', $4::jsonb ->> 'given_name',
       $4::jsonb ->> 'family_name', $4::jsonb ->> 'nickname', $4::jsonb ->> 'phone',
       $4::jsonb ->> 'locale', $4::jsonb ->> 'zone')
-    """
-  )
+    """)
 
   /// Replaces the hash of the same password, unless the password has changed meanwhile.
   static let renewHash = Statement<NoRow, UserID, String, String>(
@@ -25,10 +24,7 @@ package enum UsersQueries {
       update identities set password_hash = $3 where user_id = $1 and password_hash = $2
     )
     update passwords set hash = $3 where user_id = $1 and hash = $2
-    """
-  )
+    """)
 
-  package static let all: [any PreparedStatement] = [
-    create, renewHash,
-  ]
+  package static let all: [any PreparedStatement] = [create, renewHash]
 }

@@ -17,9 +17,7 @@ extension Users {
   /// - Throws: `.databaseUnavailable`.
   @discardableResult
   @EventLoop package static func remove(
-    _ user: UserID,
-    linkedTo heir: UserID? = nil,
-    in transaction: Transaction
+    _ user: UserID, linkedTo heir: UserID? = nil, in transaction: Transaction
   ) async throws(Failure) -> String? {
     let app = transaction.app.id
     try await LogoutNotices.queue(of: user, app: app, isDeleted: true, in: transaction)
@@ -43,8 +41,7 @@ package enum UserRemovalQueries {
       answers as (delete from idempotency_keys where owner = $1)
     delete from users where user_id = $1
     returning picture
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [remove]
 }

@@ -11,15 +11,13 @@ package enum Users {
   /// - Throws: `.loginMethodDisabled`, `.signUpClosed`, `.deviceUnknown`, `.deviceFull`,
   ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func signInAnonymously(
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.anonymous)
     try context.requireOpenSignUp()
     let limit = try await RequestLimiter.anonymous(context)
     let user = NewSubject(
-      credential: VerifiedCredential(of: UserID(), .anonymous, isOfNewUser: true),
-      limit: limit,
+      credential: VerifiedCredential(of: UserID(), .anonymous, isOfNewUser: true), limit: limit,
       context: context
     )
     do throws(Failure) {
@@ -52,12 +50,7 @@ package enum Users {
     var email: String?
     if let address {
       let taken = try await transaction.run(
-        CredentialRowQueries.takeFreeAddress,
-        app,
-        address.key,
-        user,
-        identity,
-        ServerTime()
+        CredentialRowQueries.takeFreeAddress, app, address.key, user, identity, ServerTime()
       )
       if !taken.isEmpty { email = profile["email"]?.string }
     }
@@ -67,12 +60,7 @@ package enum Users {
     let members = TextBytes(profile.serialized())
     _ = transaction.send(UsersQueries.create, user, app, subject == nil, members, email)
     let made = transaction.send(
-      CredentialRowQueries.addIdentity,
-      user,
-      identity,
-      app,
-      provider,
-      subject ?? user.text
+      CredentialRowQueries.addIdentity, user, identity, app, provider, subject ?? user.text
     )
     let counted = limit?.sendSpending(in: transaction)
     return { () async throws(Failure) in

@@ -132,9 +132,7 @@ struct EnglishMails: MailCatalog {
   }
 
   func notice(
-    of change: SecurityNotice,
-    on device: String,
-    _ app: String
+    of change: SecurityNotice, on device: String, _ app: String
   ) -> (title: String, text: String) {
     switch change {
     case .linked(let provider):
@@ -155,10 +153,7 @@ struct EnglishMails: MailCatalog {
         "An API key of your account that was disabled can be used again."
       )
     case .emailVerified:
-      (
-        "Your \(app) address was verified",
-        "This address was verified for your account."
-      )
+      ("Your \(app) address was verified", "This address was verified for your account.")
     case .takenOver:
       (
         "Your \(app) address was verified",

@@ -132,9 +132,7 @@ struct GermanMails: MailCatalog {
   }
 
   func notice(
-    of change: SecurityNotice,
-    on device: String,
-    _ app: String
+    of change: SecurityNotice, on device: String, _ app: String
   ) -> (title: String, text: String) {
     switch change {
     case .linked(let provider):

@@ -22,9 +22,7 @@ protocol MailCatalog: Sendable {
 
   /// Returns the title of a notice, and what has changed on which device.
   func notice(
-    of change: SecurityNotice,
-    on device: String,
-    _ app: String
+    of change: SecurityNotice, on device: String, _ app: String
   ) -> (title: String, text: String)
 
   /// Returns the advice to a user who has not made the change of a notice.

@@ -15,9 +15,7 @@ extension Properties {
   /// - Throws: `.sessionEnded` if one of the sessions has ended, or the first user is not anonymous;
   ///   `.databaseUnavailable`.
   @EventLoop package static func move(
-    from guest: Principal,
-    to user: UserID,
-    equating equality: KeyEquality,
+    from guest: Principal, to user: UserID, equating equality: KeyEquality,
     _ context: RequestContext
   ) async throws(Failure) {
     guard let anonymous = guest.user, anonymous != user else { return }

@@ -25,16 +25,14 @@ package enum PropertyQueries {
     select p.key, p.value, p.version
     from users c left join properties p on p.user_id = $1
     where \(.isAuthorized) order by p.key
-    """
-  )
+    """)
 
   /// Locks the user's properties; returns no row if the session has ended.
   static let lock = Statement<Int, UserID, Principal>(
     "properties.lock",
     """
     select c.property_version_floor from users c where \(.isAuthorized) for no key update of c
-    """
-  )
+    """)
 
   /// Locks the properties of an anonymous user, as `lock`; returns no row for any other user.
   static let lockAnonymous = Statement<Int, UserID, Principal>(
@@ -42,12 +40,10 @@ package enum PropertyQueries {
     """
     select c.property_version_floor from users c where c.anonymous and \(.isAuthorized)
     for no key update of c
-    """
-  )
+    """)
 
   static let stored = Statement<PropertyRow, UserID>(
-    "properties.stored",
-    "select key, value, version from properties where user_id = $1"
+    "properties.stored", "select key, value, version from properties where user_id = $1"
   )
 
   /// Deletes keys.
@@ -58,8 +54,7 @@ package enum PropertyQueries {
     """
     with removed as (delete from properties where user_id = $1 and key = any ($2::text[]))
     update users set property_version_floor = $3::bigint where user_id = $1 and property_version_floor <> $3::bigint
-    """
-  )
+    """)
 
   /// Writes keys with their new versions.
   static let write = Statement<NoRow, UserID, TextBytes>(
@@ -72,8 +67,7 @@ package enum PropertyQueries {
     where u.user_id = $1
     on conflict (user_id, key) do update
     set value = excluded.value, version = excluded.version, updated_at = excluded.updated_at
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     read, lock, lockAnonymous, stored, remove, write,

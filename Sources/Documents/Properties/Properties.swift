@@ -11,8 +11,7 @@ package enum Properties {
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func read(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [Property] {
     var batch = ReadBatch()
     let read = addRead(of: user, to: &batch, context)
@@ -21,9 +20,7 @@ package enum Properties {
 
   /// Adds the same read to a batch; it throws as `read` does.
   @EventLoop package static func addRead(
-    of user: UserID,
-    to batch: inout ReadBatch,
-    _ context: RequestContext
+    of user: UserID, to batch: inout ReadBatch, _ context: RequestContext
   ) -> BatchRead<[Property]> {
     let place = batch.add(PropertyQueries.read, user, context.principal)
     return { (results) throws(Failure) in
@@ -54,9 +51,7 @@ package enum Properties {
   /// - Throws: `.invalid`, `.versionConflict`, `.notFound`, `.tooManyProperties`, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func apply(
-    _ change: PropertyChange,
-    of user: UserID,
-    equating equality: KeyEquality = .bytes,
+    _ change: PropertyChange, of user: UserID, equating equality: KeyEquality = .bytes,
     _ context: RequestContext
   ) async throws(Failure) -> [Property] {
     // A refused change takes no connection of writers.
@@ -68,9 +63,7 @@ package enum Properties {
 
   /// Does as `apply`, in a transaction.
   @EventLoop @discardableResult package static func apply(
-    _ change: PropertyChange,
-    of user: UserID,
-    equating equality: KeyEquality,
+    _ change: PropertyChange, of user: UserID, equating equality: KeyEquality,
     in transaction: Transaction
   ) async throws(Failure) -> [Property] {
     let context = transaction.context
@@ -85,8 +78,7 @@ package enum Properties {
   }
 
   @EventLoop private static func check(
-    _ change: PropertyChange,
-    _ context: RequestContext
+    _ change: PropertyChange, _ context: RequestContext
   ) throws(Failure) {
     let faults = faults(in: change, context.app.documentSettings.propertyStringLength)
     guard faults.isEmpty else { throw .invalid(faults) }
@@ -97,9 +89,7 @@ package enum Properties {
 
   /// Returns the properties of a locked user.
   @EventLoop static func set(
-    of user: UserID,
-    _ floor: Int,
-    in transaction: Transaction
+    of user: UserID, _ floor: Int, in transaction: Transaction
   ) async throws(Failure) -> PropertySet {
     let stored = try await transaction.run(PropertyQueries.stored, user)
     return PropertySet(stored.compactMap(\.property), floor: floor)
@@ -107,9 +97,7 @@ package enum Properties {
 
   /// Sends what has changed, and its event.
   @EventLoop static func write(
-    _ set: PropertySet,
-    of user: UserID,
-    in transaction: Transaction
+    _ set: PropertySet, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     send([(user, set)], in: transaction)
     let event = Event(changeOf: "properties", of: user, transaction.context)
@@ -118,8 +106,7 @@ package enum Properties {
 
   /// Sends what has changed in the properties of users.
   @EventLoop package static func send(
-    _ sets: [(user: UserID, set: PropertySet)],
-    in transaction: Transaction
+    _ sets: [(user: UserID, set: PropertySet)], in transaction: Transaction
   ) {
     for (user, set) in sets where !set.removed.isEmpty || !set.written.isEmpty {
       let removed = TextArray(set.removed.map(\.text))
@@ -138,8 +125,7 @@ package enum Properties {
   /// - Returns: the users with their properties.
   /// - Throws: `.tooManyProperties`, `.databaseUnavailable`.
   @EventLoop package static func replaced(
-    _ properties: [(user: UserID, floor: Int?, by: JSONObject)],
-    in transaction: Transaction
+    _ properties: [(user: UserID, floor: Int?, by: JSONObject)], in transaction: Transaction
   ) async throws(Failure) -> [(user: UserID, set: PropertySet)] {
     let reads = properties.map { one in
       one.floor.map { _ in transaction.send(PropertyQueries.stored, one.user) }

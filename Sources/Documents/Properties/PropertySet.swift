@@ -78,8 +78,7 @@ package struct PropertySet {
 
   package init(_ properties: [Property], floor: Int) {
     self.properties = Dictionary(
-      properties.map { (ByteString($0.key), $0) },
-      uniquingKeysWith: { first, _ in first }
+      properties.map { (ByteString($0.key), $0) }, uniquingKeysWith: { first, _ in first }
     )
     self.floor = floor
   }
@@ -188,10 +187,7 @@ package struct PropertySet {
   }
 
   static func valueFault(
-    _ value: JSON,
-    _ pointer: String,
-    _ stringLimit: Int,
-    _ allowsNull: Bool = false
+    _ value: JSON, _ pointer: String, _ stringLimit: Int, _ allowsNull: Bool = false
   ) -> FieldError? {
     switch value {
     case .bool: nil

@@ -40,8 +40,7 @@ package struct DocumentSchemas: Sendable {
 
 extension DocumentSchemas: AppPart {
   package static func load(
-    _ database: Database,
-    _ known: [AppID: DocumentSchemas]
+    _ database: Database, _ known: [AppID: DocumentSchemas]
   ) async throws(DatabaseError) -> [AppID: DocumentSchemas] {
     let entries = try await database.read(SchemaQueries.all)
     let classes = Dictionary(grouping: entries, by: \.app).mapValues {

@@ -31,10 +31,7 @@ import Postgres
   /// - Throws: `.invalid` with the place in `text`, `.notFound` if the app has no schema for the
   ///   kind, `.databaseUnavailable`.
   package init(
-    _ document: DocumentKind,
-    of app: AppID,
-    by text: [UInt8]?,
-    _ context: RequestContext
+    _ document: DocumentKind, of app: AppID, by text: [UInt8]?, _ context: RequestContext
   ) async throws(Failure) {
     self.app = app
     self.document = document

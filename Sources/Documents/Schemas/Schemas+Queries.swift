@@ -31,8 +31,7 @@ package struct SchemaInfo: RowDecodable {
 package enum SchemaQueries {
   /// Returns the schemas of all apps; a worker then reads only the texts that it does not know.
   static let all = Statement<SchemaEntry>(
-    "schemas.all",
-    "select app_id, kind, schema_id from document_schemas"
+    "schemas.all", "select app_id, kind, schema_id from document_schemas"
   )
 
   /// Served by the primary key, as are the rest.
@@ -43,8 +42,7 @@ package enum SchemaQueries {
 
   /// Returns a row if the app has a schema for the kind.
   static let known = Statement<String, AppID, DocumentKind>(
-    "schemas.known",
-    "select kind from document_schemas where app_id = $1 and kind = $2"
+    "schemas.known", "select kind from document_schemas where app_id = $1 and kind = $2"
   )
 
   static let set = Statement<NoRow, AppID, DocumentKind, SchemaID, TextBytes>(
@@ -54,20 +52,17 @@ package enum SchemaQueries {
     values ($1, $2, $3, $4::json)
     on conflict (app_id, kind) do update
     set schema_id = excluded.schema_id, body = excluded.body, updated_at = excluded.updated_at
-    """
-  )
+    """)
 
   static let list = Statement<SchemaInfo, AppID>(
     "schemas.list",
     """
     select kind, octet_length(body::text), updated_at
     from document_schemas where app_id = $1 order by kind
-    """
-  )
+    """)
 
   static let remove = Statement<String, AppID, DocumentKind>(
-    "schemas.remove",
-    "delete from document_schemas where app_id = $1 and kind = $2 returning kind"
+    "schemas.remove", "delete from document_schemas where app_id = $1 and kind = $2 returning kind"
   )
 
   /// Returns the next users of an app, with the document of each, if any.
@@ -84,8 +79,7 @@ package enum SchemaQueries {
     ) d on true
     where u.app_id = $1 and u.user_id > coalesce($3, '')
     order by u.user_id limit $4::bigint
-    """
-  )
+    """)
 
   package static let statements: [any PreparedStatement] = [
     all, text, known, set, list, remove, page,

@@ -24,10 +24,7 @@ import Postgres
   /// - Returns: whether the app had no schema for the kind before.
   /// - Throws: `.invalid` with the place in the schema, `.unknownApp`, `.databaseUnavailable`.
   package static func set(
-    _ text: [UInt8],
-    for document: DocumentKind,
-    of app: String,
-    _ context: RequestContext
+    _ text: [UInt8], for document: DocumentKind, of app: String, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     _ = try compiled(text)
     let id = try await Apps.record(of: app, context).id
@@ -35,8 +32,7 @@ import Postgres
       let known = transaction.send(SchemaQueries.known, id, document)
       _ = transaction.send(SchemaQueries.set, id, document, SchemaID(), TextBytes(text))
       Event("schema_set", detail: ["kind": .string(document.pathName)]).record(
-        in: transaction,
-        app: id
+        in: transaction, app: id
       )
       return try await known.rows().isEmpty
     }
@@ -69,8 +65,7 @@ import Postgres
   ///
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package static func list(
-    of app: String,
-    _ context: RequestContext
+    of app: String, _ context: RequestContext
   ) async throws(Failure) -> [SchemaInfo] {
     let id = try await Apps.record(of: app, context).id
     return try await context.read(SchemaQueries.list, id)
@@ -80,9 +75,7 @@ import Postgres
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   package static func text(
-    for document: DocumentKind,
-    of app: String,
-    _ context: RequestContext
+    for document: DocumentKind, of app: String, _ context: RequestContext
   ) async throws(Failure) -> [UInt8] {
     let id = try await Apps.record(of: app, context).id
     let rows = try await context.read(SchemaQueries.text, id, document)
@@ -94,9 +87,7 @@ import Postgres
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   package static func remove(
-    for document: DocumentKind,
-    of app: String,
-    _ context: RequestContext
+    for document: DocumentKind, of app: String, _ context: RequestContext
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, context).id
     try await context.act("schema_remove") { transaction async throws(Failure) in
@@ -110,8 +101,7 @@ import Postgres
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func current(
-    of app: AppID,
-    _ context: RequestContext
+    of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> DocumentSchemas {
     var schemas = DocumentSchemas()
     for document in DocumentKind.allCases {

@@ -80,8 +80,7 @@ extension ComposedSearch {
       """
       (select v.user_id from search_values v
       where v.text_value is null and v.number_value is null and v.boolean_value is null and
-      """
-    )
+      """)
     append(" ")
     condition(index, .exists)
     limit(most)

@@ -131,9 +131,7 @@ struct ComposedSearch<Row: RowDecodable> {
   ///
   /// `key` is the start of the call that values are passed to.
   mutating func compare(
-    _ test: FilterTest,
-    key: StaticString? = nil,
-    _ subject: (inout ComposedSearch) -> Void
+    _ test: FilterTest, key: StaticString? = nil, _ subject: (inout ComposedSearch) -> Void
   ) {
     if case .compares(let comparison, let value) = test, comparison.isUnindexed {
       return compareParts(comparison, value, key: key, subject)
@@ -163,9 +161,7 @@ struct ComposedSearch<Row: RowDecodable> {
   }
 
   private mutating func compareParts(
-    _ comparison: FilterOperator,
-    _ value: FilterValue,
-    key: StaticString?,
+    _ comparison: FilterOperator, _ value: FilterValue, key: StaticString?,
     _ subject: (inout ComposedSearch) -> Void
   ) {
     append(comparison == .includes ? "strpos(" : "right(")

@@ -25,12 +25,7 @@ package struct FilterComposer {
   ///   - app: the app of the users.
   ///   - cursor: the last user of the previous page.
   ///   - indexes: the available indexes.
-  package init(
-    _ filter: Filter,
-    of app: AppID,
-    after cursor: UserID?,
-    indexes: [SearchIndex]
-  ) {
+  package init(_ filter: Filter, of app: AppID, after cursor: UserID?, indexes: [SearchIndex]) {
     cover = FilterCover(indexes)
     terms = cover.best(of: filter.conjuncts)
     (self.filter, self.app, self.cursor) = (filter, app, cursor)
@@ -72,8 +67,7 @@ package struct FilterComposer {
         p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
         p.zone, p.picture
       from (select u.user_id from users u where u.app_id =
-      """
-    )
+      """)
     search.append(" ")
     search.statement.bind(app, as: "text")
     if let cursor {

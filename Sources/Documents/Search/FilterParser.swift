@@ -59,8 +59,7 @@ private struct FilterParser {
     defer { depth -= 1 }
     guard depth <= FilterLimits.depth else {
       throw scanner.error(
-        .depth,
-        "Parentheses and `not` may be nested at most \(FilterLimits.depth) levels deep.",
+        .depth, "Parentheses and `not` may be nested at most \(FilterLimits.depth) levels deep.",
         at: start
       )
     }
@@ -75,9 +74,7 @@ private struct FilterParser {
     terms += 1
     guard terms <= FilterLimits.terms else {
       throw scanner.error(
-        .terms,
-        "A filter may have at most \(FilterLimits.terms) terms.",
-        at: start
+        .terms, "A filter may have at most \(FilterLimits.terms) terms.", at: start
       )
     }
     let subject = try subject()
@@ -121,17 +118,13 @@ private struct FilterParser {
       }
       guard name.unicodeScalars.count <= FilterLimits.nameCharacters else {
         throw scanner.error(
-          .path,
-          "A name may have at most \(FilterLimits.nameCharacters) characters.",
-          at: start
+          .path, "A name may have at most \(FilterLimits.nameCharacters) characters.", at: start
         )
       }
       path.append(name)
       guard path.count <= FilterLimits.names else {
         throw scanner.error(
-          .path,
-          "A path may have at most \(FilterLimits.names) names.",
-          at: start
+          .path, "A path may have at most \(FilterLimits.names) names.", at: start
         )
       }
     }
@@ -164,9 +157,7 @@ private struct FilterParser {
       values.append(value)
       guard values.count <= FilterLimits.values else {
         throw scanner.error(
-          .terms,
-          "An `in` may have at most \(FilterLimits.values) values.",
-          at: start
+          .terms, "An `in` may have at most \(FilterLimits.values) values.", at: start
         )
       }
       scanner.skipSpace()
@@ -182,9 +173,7 @@ private struct FilterParser {
     if member.kind == .time, case .text(let text) = value {
       guard let time = FilterValue.moment(text) else {
         throw scanner.error(
-          .value,
-          "A time must be like \"2026-01-31\" or \"2026-01-31T12:00:00Z\".",
-          at: start
+          .value, "A time must be like \"2026-01-31\" or \"2026-01-31T12:00:00Z\".", at: start
         )
       }
       return .time(time)
@@ -210,9 +199,7 @@ private struct FilterParser {
       let text = try scanner.string()
       guard text.unicodeScalars.count <= FilterLimits.characters else {
         throw scanner.error(
-          .value,
-          "A string may have at most \(FilterLimits.characters) characters.",
-          at: start
+          .value, "A string may have at most \(FilterLimits.characters) characters.", at: start
         )
       }
       return .text(text)
@@ -224,9 +211,7 @@ private struct FilterParser {
   }
 
   private func check(
-    _ test: FilterTest,
-    of subject: FilterSubject,
-    at place: Int
+    _ test: FilterTest, of subject: FilterSubject, at place: Int
   ) throws(FilterError) {
     guard case .compares(let comparison, let value) = test else { return }
     switch comparison {
@@ -252,9 +237,7 @@ extension Filter {
     var scanner = try FilterScanner(text)
     guard let document = scanner.takeName().flatMap(DocumentKind.init(rawValue:)) else {
       throw scanner.error(
-        .member,
-        "A path must begin with metadata, app_metadata or custom_data.",
-        at: 0
+        .member, "A path must begin with metadata, app_metadata or custom_data.", at: 0
       )
     }
     var parser = FilterParser(scanner: scanner)

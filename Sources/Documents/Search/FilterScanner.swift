@@ -11,8 +11,7 @@ struct FilterScanner {
     bytes = Array(text.utf8)
     guard bytes.count <= FilterLimits.length else {
       throw FilterError(
-        rule: .length,
-        position: FilterLimits.length,
+        rule: .length, position: FilterLimits.length,
         detail: "A filter may have at most \(FilterLimits.length) bytes."
       )
     }

@@ -52,15 +52,13 @@ package enum SearchIndexQueries {
     "search_indexes.list",
     """
     \(.searchIndexes) where app_id = $1 order by id
-    """
-  )
+    """)
 
   static let unfinished = Statement<SearchIndex>(
     "search_indexes.unfinished",
     """
     \(.searchIndexes) where state <> 'ready' order by id
-    """
-  )
+    """)
 
   /// Violates `search_indexes_path` if the path already has an index.
   static let add = Statement<NoRow, AppID, IndexID, DocumentKind, TextArray, String>(
@@ -68,15 +66,13 @@ package enum SearchIndexQueries {
     """
     insert into search_indexes (app_id, index_id, document_kind, path, kind)
     values ($1, $2, $3, $4::text[], $5)
-    """
-  )
+    """)
 
   static let find = Statement<SearchIndex, AppID, IndexID>(
     "search_indexes.find",
     """
     \(.searchIndexes) where app_id = $1 and id = $2
-    """
-  )
+    """)
 
   static let remove = Statement<NoRow, AppID, IndexID>(
     "search_indexes.remove",
@@ -84,8 +80,7 @@ package enum SearchIndexQueries {
     update search_indexes set state = 'removing',
       visible_since = case when state = 'removing' then visible_since end
     where app_id = $1 and index_id = $2
-    """
-  )
+    """)
 
   /// Returns since when transactions see the state of an index; no row if the work is finished.
   ///
@@ -95,8 +90,7 @@ package enum SearchIndexQueries {
     """
     update search_indexes set visible_since = coalesce(visible_since, $2::timestamptz)
     where index_id = $1 and state <> 'ready' returning visible_since
-    """
-  )
+    """)
 
   /// Returns whether all transactions of the programs that began before a time have ended.
   ///
@@ -109,8 +103,7 @@ package enum SearchIndexQueries {
       select 1 from pg_stat_activity
       where datname = current_database() and usename = session_user and pid <> pg_backend_pid()
         and xact_start <= $1::timestamptz)
-    """
-  )
+    """)
 
   /// Locks an index that is being built; returns no row if another process has finished.
   static let lockBuilding = Statement<BuildingIndex, IndexID>(
@@ -119,8 +112,7 @@ package enum SearchIndexQueries {
     select app_id, document_kind, built_to,
       jsonb_build_array(jsonb_build_object('index_id', index_id, 'path', to_jsonb(path), 'kind', kind))
     from search_indexes where index_id = $1 and state = 'building' for update
-    """
-  )
+    """)
 
   /// Returns the next users of an app, and whether each has a document of the kind.
   static let users = Statement<UserToIndex, AppID, String, DocumentKind, Int>(
@@ -130,16 +122,14 @@ package enum SearchIndexQueries {
     from users u
     left join documents d on d.user_id = u.user_id and d.kind = $3 and d.deleted_at is null
     where u.app_id = $1 and u.user_id > $2 order by u.user_id limit $4::bigint
-    """
-  )
+    """)
 
   /// Locks a document, so that its writers wait, and then see the index and update its values.
   static let lockDocument = Statement<NoRow, UserID, DocumentKind>(
     "search_indexes.lock_document",
     """
     select 1 from documents where user_id = $1 and kind = $2 and deleted_at is null for share
-    """
-  )
+    """)
 
   /// - Parameter 2: the last user whose documents are indexed.
   static let advance = Statement<NoRow, IndexID, String, Bool>(
@@ -148,8 +138,7 @@ package enum SearchIndexQueries {
     update search_indexes
     set built_to = $2, state = case when $3::boolean then 'ready' else state end
     where index_id = $1
-    """
-  )
+    """)
 
   /// Return users with values at an index, of all shards: a statement for each index of the table.
   static let valued: [Statement<UserID, IndexID, Int>] = [
@@ -163,14 +152,12 @@ package enum SearchIndexQueries {
   ]
 
   static let clear = Statement<NoRow, UserID, IndexID>(
-    "search_indexes.clear",
-    "delete from search_values where user_id = $1 and index_id = $2"
+    "search_indexes.clear", "delete from search_values where user_id = $1 and index_id = $2"
   )
 
   /// Deletes an index without values.
   static let drop = Statement<NoRow, IndexID>(
-    "search_indexes.drop",
-    "delete from search_indexes where index_id = $1 and state = 'removing'"
+    "search_indexes.drop", "delete from search_indexes where index_id = $1 and state = 'removing'"
   )
 
   package static let all: [any PreparedStatement] =

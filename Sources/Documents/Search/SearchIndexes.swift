@@ -20,10 +20,7 @@ package enum SearchIndexes {
   /// - Throws: `.invalid`, `.indexExists`, `.tooManyIndexes`, `.unknownApp`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func add(
-    _ path: String,
-    kind: String,
-    to app: String,
-    _ context: RequestContext
+    _ path: String, kind: String, to app: String, _ context: RequestContext
   ) async throws(Failure) -> SearchIndex {
     let (document, names) = try check(path, kind)
     let id = try await Apps.record(of: app, context).id
@@ -37,17 +34,9 @@ package enum SearchIndexes {
       }
       guard all.count < limit else { throw .tooManyIndexes(limit: limit) }
       let index = IndexID()
-      _ = transaction.send(
-        SearchIndexQueries.add,
-        id,
-        index,
-        document,
-        TextArray(names),
-        kind
-      )
+      _ = transaction.send(SearchIndexQueries.add, id, index, document, TextArray(names), kind)
       Event("index_add", detail: ["path": .string(path), "kind": .string(kind)]).record(
-        in: transaction,
-        app: id
+        in: transaction, app: id
       )
       let made = try await transaction.run(SearchIndexQueries.find, id, index)
       return try made.first.orUnforeseen("an index that was declared")
@@ -55,8 +44,7 @@ package enum SearchIndexes {
   }
 
   private static func check(
-    _ path: String,
-    _ kind: String
+    _ path: String, _ kind: String
   ) throws(Failure) -> (DocumentKind, [String]) {
     var faults: [FieldError] = []
     if !["text", "number", "boolean"].contains(kind) {
@@ -78,8 +66,7 @@ package enum SearchIndexes {
   ///
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func list(
-    of app: String,
-    _ context: RequestContext
+    of app: String, _ context: RequestContext
   ) async throws(Failure) -> [SearchPath] {
     let declared = try await all(of: app, context)
     return ProfileMember.allCases.filter(\.isIndexed).map(SearchPath.member)
@@ -90,8 +77,7 @@ package enum SearchIndexes {
   ///
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func all(
-    of app: String,
-    _ context: RequestContext
+    of app: String, _ context: RequestContext
   ) async throws(Failure) -> [SearchIndex] {
     let id = try await Apps.record(of: app, context).id
     return try await context.read(SearchIndexQueries.list, id)
@@ -101,9 +87,7 @@ package enum SearchIndexes {
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func index(
-    on path: String,
-    of app: String,
-    _ context: RequestContext
+    on path: String, of app: String, _ context: RequestContext
   ) async throws(Failure) -> SearchIndex {
     let all = try await all(of: app, context)
     guard let (document, names) = try? Filter.path(path),
@@ -116,9 +100,7 @@ package enum SearchIndexes {
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    _ index: IndexID,
-    from app: String,
-    _ context: RequestContext
+    _ index: IndexID, from app: String, _ context: RequestContext
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, context).id
     try await context.act("index_remove") { transaction async throws(Failure) in
@@ -145,9 +127,7 @@ package enum SearchIndexes {
   ///   - progress: receives the number of finished users or values after each batch.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func finish(
-    _ index: SearchIndex,
-    in database: Database,
-    progress: @EventLoop (Int) -> Void = { _ in }
+    _ index: SearchIndex, in database: Database, progress: @EventLoop (Int) -> Void = { _ in }
   ) async throws(Failure) {
     do throws(DatabaseError) {
       let since = try await database.write(SearchIndexQueries.settle, index.id, ServerTime()).first
@@ -178,20 +158,14 @@ package enum SearchIndexes {
 
   /// Indexes the documents of the next users; returns nil if another process has finished.
   private static func build(
-    _ index: IndexID,
-    _ count: Int,
-    in database: Database
+    _ index: IndexID, _ count: Int, in database: Database
   ) async throws(DatabaseError) -> IndexBatch? {
     try await database.transaction { engine async throws(DatabaseError) in
       let found = try await engine.run(SearchIndexQueries.lockBuilding, index).first
       guard let found else { return nil }
       let (app, document) = (found.app, found.document)
       let users = try await engine.run(
-        SearchIndexQueries.users,
-        app,
-        found.builtTo,
-        document,
-        count
+        SearchIndexQueries.users, app, found.builtTo, document, count
       )
       for user in users where user.hasDocument {
         _ = engine.send(SearchIndexQueries.lockDocument, user.user, document)
@@ -207,9 +181,7 @@ package enum SearchIndexes {
 
   /// Deletes values of an index, and the index after its last value.
   @EventLoop private static func clear(
-    _ index: IndexID,
-    _ count: Int,
-    in database: Database
+    _ index: IndexID, _ count: Int, in database: Database
   ) async throws(DatabaseError) -> IndexBatch {
     for page in SearchIndexQueries.valued {
       let users = try await database.write(page, index, count).sorted { $0.text < $1.text }

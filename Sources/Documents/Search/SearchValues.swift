@@ -9,8 +9,7 @@ package struct IndexedDocuments: AppPart {
   fileprivate(set) var kinds: Set<DocumentKind> = []
 
   package static func load(
-    _ database: Database,
-    _ known: [AppID: IndexedDocuments]
+    _ database: Database, _ known: [AppID: IndexedDocuments]
   ) async throws(DatabaseError) -> [AppID: IndexedDocuments] {
     var apps: [AppID: IndexedDocuments] = [:]
     for row in try await database.read(SearchValueQueries.kinds) {
@@ -40,9 +39,7 @@ enum SearchValues {
   ///
   /// `indexes` are those of its kind, as `SearchValueQueries.indexes` returns them.
   @EventLoop static func send(
-    of document: DocumentKind,
-    _ user: UserID,
-    _ indexes: String,
+    of document: DocumentKind, _ user: UserID, _ indexes: String,
     in transaction: DatabaseTransaction
   ) {
     _ = transaction.send(SearchValueQueries.put, user, document, indexes)
@@ -61,8 +58,7 @@ extension SQL {
 package enum SearchValueQueries {
   /// Returns the kinds of documents that have an index, for all apps.
   static let kinds = Statement<IndexedKind>(
-    "search_values.kinds",
-    "select distinct app_id, document_kind from search_indexes"
+    "search_values.kinds", "select distinct app_id, document_kind from search_indexes"
   )
 
   /// Returns the indexes of a kind that writers maintain, as JSON; no row without one.
@@ -72,8 +68,7 @@ package enum SearchValueQueries {
     select jsonb_agg(jsonb_build_object('index_id', index_id, 'path', to_jsonb(path), 'kind', kind))
     from search_indexes where app_id = $1 and document_kind = $2 and state <> 'removing'
     having count(*) > 0
-    """
-  )
+    """)
 
   /// Writes the values of a document that have changed.
   ///
@@ -103,8 +98,7 @@ package enum SearchValueQueries {
         and v.boolean_value is not distinct from n.boolean_value)
     on conflict (user_id, index_id) do update set text_value = excluded.text_value,
       number_value = excluded.number_value, boolean_value = excluded.boolean_value
-    """
-  )
+    """)
 
   /// Deletes the values of a document that are null or missing now.
   static let remove = Statement<NoRow, UserID, DocumentKind, String>(
@@ -115,8 +109,7 @@ package enum SearchValueQueries {
     where v.user_id = $1 and d.user_id = $1 and d.kind = $2 and v.index_id = i.index_id
       and coalesce(jsonb_typeof(d.body #> i.path), 'null') = 'null'
       and not \(.isInsideList)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [kinds, indexes, put, remove]
 }

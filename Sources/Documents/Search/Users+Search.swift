@@ -16,10 +16,7 @@ extension Users {
   /// - Throws: `.notIndexed`, `.insufficientScope`, `.searchTooSlow`, `.overloaded`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func search(
-    _ filter: Filter,
-    after cursor: UserID?,
-    count: Int,
-    _ context: RequestContext
+    _ filter: Filter, after cursor: UserID?, count: Int, _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
     let asksAppMetadata = filter.terms.contains {
       if case .document(.appMetadata, _) = $0.subject { true } else { false }

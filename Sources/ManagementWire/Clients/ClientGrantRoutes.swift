@@ -19,22 +19,15 @@ import WireKit
       try await list(call)
     },
     Route(
-      .post,
-      path,
-      access: access("create"),
-      body: .json(limit: 65_536),
-      summary: "Grant a client scopes of an API",
-      create
+      .post, path, access: access("create"), body: .json(limit: 65_536),
+      summary: "Grant a client scopes of an API", create
     ),
     Route(.get, "\(path)/{grant}", access: access("read"), summary: "Read a grant") {
       call async throws(Failure) in
       Response(.ok, json: json(try await grant(call), call).serialized())
     },
     Route(
-      .patch,
-      "\(path)/{grant}",
-      access: access("update"),
-      body: .json(limit: 65_536),
+      .patch, "\(path)/{grant}", access: access("update"), body: .json(limit: 65_536),
       summary: "Change the scopes of a grant"
     ) { call async throws(Failure) in
       let found = try await grant(call)
@@ -91,20 +84,12 @@ import WireKit
   }
 
   private static func set(
-    _ status: Status,
-    _ body: ClientGrantBody,
-    of client: ClientID,
-    at server: ResourceServerID,
-    isNew: Bool = false,
-    _ call: Call
+    _ status: Status, _ body: ClientGrantBody, of client: ClientID, at server: ResourceServerID,
+    isNew: Bool = false, _ call: Call
   ) async throws(Failure) -> Response {
     let (grant, _) = try await Failure.placing(renamed) { () async throws(Failure) in
       try await ClientGrants.set(
-        body.scopes,
-        of: client,
-        at: server,
-        mustBeNew: isNew,
-        call.context
+        body.scopes, of: client, at: server, mustBeNew: isNew, call.context
       )
     }
     return Response(status, json: json(client, grant, call).reporting(body.ignored).serialized())

@@ -30,10 +30,7 @@ enum ClientObject {
   }
 
   /// Returns a client.
-  static func json(
-    _ client: ClientRecord,
-    secret: String? = nil
-  ) -> JSONObject {
+  static func json(_ client: ClientRecord, secret: String? = nil) -> JSONObject {
     let settings = client.settings[ClientSettings.self]
     func list(_ texts: [String]) -> JSON { .array(texts.map(JSON.string)) }
     var json = JSONObject()
@@ -65,10 +62,7 @@ enum ClientObject {
   /// Returns the grants that a client may use.
   private static func grants(of kind: ClientKind, _ settings: ClientSettings) -> [String] {
     let direct = DirectGrant.allCases.filter {
-      $0.isOpen(
-        password: settings.allowsPasswordGrant,
-        emailCode: settings.allowsEmailCodeGrant
-      )
+      $0.isOpen(password: settings.allowsPasswordGrant, emailCode: settings.allowsEmailCodeGrant)
     }
     return kind.grants.map(\.rawValue) + direct.map(\.rawValue)
   }
@@ -216,12 +210,7 @@ struct ClientBody {
     let needless = kind.isPublic && secret != nil ? ["client_secret"] : []
     let kept = needless.isEmpty ? secret : nil
     let client = ClientDescription(
-      name: name,
-      app: app,
-      kind: kind,
-      id: id,
-      secret: kept,
-      settings: settings
+      name: name, app: app, kind: kind, id: id, secret: kept, settings: settings
     )
     let text: String? = if case .text(let text) = kept { text } else { nil }
     return (client, text, ignored + needless + remainingGrants(of: kind))

@@ -16,9 +16,7 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .get,
-      path,
-      access: .management("read:clients", "read:client_keys"),
+      .get, path, access: .management("read:clients", "read:client_keys"),
       summary: "List the clients"
     ) { call async throws(Failure) in
       let query = try call.query
@@ -39,18 +37,11 @@ import WireKit
       }
     },
     Route(
-      .post,
-      path,
-      access: .management("create:clients"),
-      body: .json(limit: bodyLimit),
-      issuesSecrets: true,
-      summary: "Create a client",
-      create
+      .post, path, access: .management("create:clients"), body: .json(limit: bodyLimit),
+      issuesSecrets: true, summary: "Create a client", create
     ),
     Route(
-      .get,
-      "\(path)/{client}",
-      access: .management("read:clients", "read:client_keys"),
+      .get, "\(path)/{client}", access: .management("read:clients", "read:client_keys"),
       summary: "Read a client"
     ) { call async throws(Failure) in
       let selection = try FieldSelection(call.query)
@@ -58,17 +49,11 @@ import WireKit
       return Response(.ok, json: json.serialized())
     },
     Route(
-      .patch,
-      "\(path)/{client}",
-      access: .management("update:clients"),
-      body: .json(limit: bodyLimit),
-      summary: "Change a client",
-      change
+      .patch, "\(path)/{client}", access: .management("update:clients"),
+      body: .json(limit: bodyLimit), summary: "Change a client", change
     ),
     Route(
-      .delete,
-      "\(path)/{client}",
-      access: .management("delete:clients"),
+      .delete, "\(path)/{client}", access: .management("delete:clients"),
       summary: "Delete a client with its grants"
     ) { call async throws(Failure) in
       try await Clients.remove(call.managedClient().id, call.context)
@@ -113,10 +98,7 @@ import WireKit
   }
 
   private static func response(
-    _ status: Status,
-    _ client: ClientRecord,
-    _ secret: String?,
-    ignored: [String] = []
+    _ status: Status, _ client: ClientRecord, _ secret: String?, ignored: [String] = []
   ) -> Response {
     let json = JSON.object(ClientObject.json(client, secret: secret)).reporting(ignored)
     return Response(status, json: json.serialized())

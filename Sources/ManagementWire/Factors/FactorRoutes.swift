@@ -12,9 +12,7 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .get,
-      "\(user)/enrollments",
-      access: .management(Scopes.readUsers, Scopes.readUser),
+      .get, "\(user)/enrollments", access: .management(Scopes.readUsers, Scopes.readUser),
       summary: "List the second factors of a user"
     ) { call async throws(Failure) in
       let factors = try await SecondFactors.list(of: call.managedUser(), call.context).factors
@@ -31,9 +29,7 @@ import WireKit
       return Response(.ok, json: JSON.array(enrollments).serialized())
     },
     Route(
-      .get,
-      "\(user)/authentication-methods",
-      access: .management(Scopes.readUsers),
+      .get, "\(user)/authentication-methods", access: .management(Scopes.readUsers),
       summary: "List the second factors of a user as authentication methods"
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)
@@ -46,9 +42,7 @@ import WireKit
       }
     },
     Route(
-      .get,
-      "\(user)/organizations",
-      access: .management(Scopes.readUsers),
+      .get, "\(user)/organizations", access: .management(Scopes.readUsers),
       summary: "List the organizations of a user, who has none"
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)

@@ -17,9 +17,7 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .get,
-      path,
-      access: .management(Scopes.readUsers),
+      .get, path, access: .management(Scopes.readUsers),
       summary: "List what a user has allowed applications"
     ) { call async throws(Failure) in
       let query = try call.query
@@ -36,9 +34,7 @@ import WireKit
       return page.response(found, named: "grants") { $0.json(of: user, named: name) }
     },
     Route(
-      .delete,
-      path,
-      access: .management(Scopes.updateUsers),
+      .delete, path, access: .management(Scopes.updateUsers),
       summary: "Take all consent of a user from applications, and end their sessions"
     ) { call async throws(Failure) in
       let (user, _) = try await user(call.query, call.context)
@@ -51,9 +47,7 @@ import WireKit
       return Response(.noContent)
     },
     Route(
-      .delete,
-      "\(path)/{grant}",
-      access: .management(Scopes.updateUsers),
+      .delete, "\(path)/{grant}", access: .management(Scopes.updateUsers),
       summary: "Take the consent of a user from an application, and end its sessions"
     ) { call async throws(Failure) in
       guard let (user, name) = Grant.parts(of: call.text("grant")) else { throw inexistent }
@@ -79,8 +73,7 @@ import WireKit
   ///
   /// - Throws: `.queryMalformed` without one, `.notFound`.
   private static func user(
-    _ query: FormValues,
-    _ context: RequestContext
+    _ query: FormValues, _ context: RequestContext
   ) async throws(Failure) -> (UserID, String) {
     guard let id = query["user_id"], !id.isEmpty else {
       throw .queryMalformed("Send user_id. Grants can be listed and deleted by user.")

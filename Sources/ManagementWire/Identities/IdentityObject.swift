@@ -48,10 +48,7 @@ struct IdentityObject {
 
   /// `known` is the id of the user, whose provider is left out.
   private init(
-    _ provider: String,
-    _ known: String,
-    _ connection: String,
-    _ identity: UserRecord.Identity?
+    _ provider: String, _ known: String, _ connection: String, _ identity: UserRecord.Identity?
   ) {
     (self.provider, self.connection, self.identity) = (provider, connection, identity)
     id = String(known.drop { $0 != "|" }.dropFirst())

@@ -21,10 +21,7 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .post,
-      path,
-      access: access,
-      body: .json(limit: 16_384),
+      .post, path, access: access, body: .json(limit: 16_384),
       summary: "Link another user to a user"
     ) { call async throws(Failure) in
       let user = try await call.managedUser()
@@ -32,9 +29,7 @@ import WireKit
       return try await list(of: user, .created, call.context)
     },
     Route(
-      .delete,
-      "\(path)/{provider}/{identity}",
-      access: access,
+      .delete, "\(path)/{provider}/{identity}", access: access,
       summary: "Unlink an identity, which becomes a user of its own"
     ) { call async throws(Failure) in
       let user = try await call.managedUser()
@@ -50,9 +45,7 @@ import WireKit
   ]
 
   private static func link(
-    _ request: LinkRequest,
-    to user: UserID,
-    _ call: Call
+    _ request: LinkRequest, to user: UserID, _ call: Call
   ) async throws(Failure) {
     let context = call.context
     switch request {
@@ -71,9 +64,7 @@ import WireKit
   }
 
   private static func list(
-    of user: UserID,
-    _ status: Status,
-    _ context: RequestContext
+    of user: UserID, _ status: Status, _ context: RequestContext
   ) async throws(Failure) -> Response {
     let record = try await Users.record(of: user, context)
     let all = IdentityObject.all(of: record).map(\.json)

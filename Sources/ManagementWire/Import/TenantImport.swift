@@ -142,11 +142,7 @@ import WireKit
     let id = item.object["client_id"]?.string
     let body = try ClientBody(item.object)
     let (description, _, ignored) = try body.description(in: context.app.name)
-    try require(
-      id ?? description.name,
-      isNewOf: item,
-      at: id == nil ? "/name" : "/client_id"
-    )
+    try require(id ?? description.name, isNewOf: item, at: id == nil ? "/name" : "/client_id")
     step.ignored = ignored
     let context = context
     if let client = try existing(id, description.name) {
@@ -325,9 +321,7 @@ import WireKit
 
   /// Checks that an API will have scopes.
   private func require(
-    scopes wanted: [String],
-    at server: ByteString,
-    _ place: (Int) -> String
+    scopes wanted: [String], at server: ByteString, _ place: (Int) -> String
   ) throws(Failure) {
     guard let known = scopes[server] else {
       let rule = "Neither the export nor the app has an API with this identifier."

@@ -16,19 +16,13 @@ import WireKit
   private nonisolated static let path = "/api/v2/jobs"
   private nonisolated static let access = Access.management(Scopes.updateUsers)
   private nonisolated static let readAccess = Access.management(
-    Scopes.readUsers,
-    Scopes.updateUsers,
-    Scopes.createUsers
+    Scopes.readUsers, Scopes.updateUsers, Scopes.createUsers
   )
 
   nonisolated static let routes = [
     Route(
-      .post,
-      "\(path)/verification-email",
-      access: access,
-      body: .json(limit: 16_384),
-      summary: "Email a link that verifies the address of a user",
-      verifyEmail
+      .post, "\(path)/verification-email", access: access, body: .json(limit: 16_384),
+      summary: "Email a link that verifies the address of a user", verifyEmail
     ),
     refusal("users-imports", .management(Scopes.createUsers), "Import users", "user import"),
     refusal("users-exports", .management(Scopes.readUsers), "Export users", "user export"),
@@ -46,10 +40,7 @@ import WireKit
 
   /// Returns the route of a job that the command line has in its place.
   private nonisolated static func refusal(
-    _ name: String,
-    _ access: Access,
-    _ summary: String,
-    _ command: String
+    _ name: String, _ access: Access, _ summary: String, _ command: String
   ) -> Route {
     Route(.post, "\(path)/\(name)", access: access, summary: "\(summary), which is refused") {
       call throws(Failure) in
@@ -68,8 +59,7 @@ import WireKit
     try await Emails.requestVerification(of: email, context)
     let job = try Job(new: "verification_email", context)
     return Response(
-      .created,
-      json: job.json(status: "pending").reporting(body.ignored).serialized()
+      .created, json: job.json(status: "pending").reporting(body.ignored).serialized()
     )
   }
 }
@@ -113,8 +103,7 @@ private struct Job {
     (self.type, createdAt) = (type, Timestamp.now.milliseconds)
     let sealed = try context.keys.master.sealedText(
       JSONObject([("type", .string(type)), ("created_at", .string(createdAt))]),
-      as: Self.name(in: context),
-      for: Self.lifetime
+      as: Self.name(in: context), for: Self.lifetime
     )
     id = Self.prefix + sealed
   }
@@ -123,8 +112,7 @@ private struct Job {
   @EventLoop init(of id: String, _ context: RequestContext) throws(Failure) {
     guard id.utf8.starts(with: Self.prefix.utf8),
       let job = context.keys.master.openedText(
-        String(id.dropFirst(Self.prefix.count)),
-        as: Self.name(in: context)
+        String(id.dropFirst(Self.prefix.count)), as: Self.name(in: context)
       ),
       !job.hasExpired, let type = job.json["type"]?.string,
       let createdAt = job.json["created_at"]?.string

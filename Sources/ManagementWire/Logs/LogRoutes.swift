@@ -14,9 +14,7 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .get,
-      "\(UserRoutes.path)/{user}/logs",
-      access: .management("read:logs", Scopes.readUserLogs),
+      .get, "\(UserRoutes.path)/{user}/logs", access: .management("read:logs", Scopes.readUserLogs),
       summary: "List the logs of a user"
     ) { call async throws(Failure) in
       let user = try await call.managedUser()
@@ -51,27 +49,21 @@ import WireKit
 
   /// Returns the logs after that of `from`, oldest first.
   private static func list(
-    after query: FormValues,
-    _ context: RequestContext
+    after query: FormValues, _ context: RequestContext
   ) async throws(Failure) -> Response {
     let part = try CheckpointParameters<Kinds.Event>(query)
     guard ["q", "search"].allSatisfy({ (query[$0] ?? "").isEmpty }) else {
       throw .queryMalformed("Use page and per_page with a search of logs, not from and take.")
     }
     let entries = try await Audit.page(
-      of: context.app.id,
-      after: part.cursor,
-      count: part.count,
-      context
+      of: context.app.id, after: part.cursor, count: part.count, context
     )
     let logs = try await objects(entries, FieldSelection(query), context)
     return Response(.ok, json: JSON.array(logs).serialized())
   }
 
   private static func list(
-    of user: UserID?,
-    _ query: FormValues,
-    _ context: RequestContext
+    of user: UserID?, _ query: FormValues, _ context: RequestContext
   ) async throws(Failure) -> Response {
     let (page, selection) = (try PageParameters(query), try FieldSelection(query))
     let isAscending = try ascends(query["sort"] ?? "")
@@ -106,9 +98,7 @@ import WireKit
   }
 
   private static func objects(
-    _ entries: [AuditEntry],
-    _ selection: FieldSelection,
-    _ context: RequestContext
+    _ entries: [AuditEntry], _ selection: FieldSelection, _ context: RequestContext
   ) async throws(Failure) -> [JSON] {
     let names = try await names(of: Set(entries.compactMap(\.user)), context)
     return entries.map { entry in
@@ -121,8 +111,7 @@ import WireKit
 
   /// Returns the ids and the names of users, without those that were deleted.
   private static func names(
-    of users: Set<UserID>,
-    _ context: RequestContext
+    of users: Set<UserID>, _ context: RequestContext
   ) async throws(Failure) -> [UserID: (id: String, text: String?)] {
     var names: [UserID: (id: String, text: String?)] = [:]
     for record in try await Users.records(of: users, withDocuments: false, context) {
@@ -133,11 +122,7 @@ import WireKit
     return names
   }
 
-  private static func response(
-    _ logs: [JSON],
-    _ page: PageParameters,
-    total: Int = 0
-  ) -> Response {
+  private static func response(_ logs: [JSON], _ page: PageParameters, total: Int = 0) -> Response {
     Response(.ok, json: page.list(logs, named: "logs", total: total).serialized())
   }
 }

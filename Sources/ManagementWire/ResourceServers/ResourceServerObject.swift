@@ -55,15 +55,11 @@ struct ResourceServerBody {
   /// - Returns: the API.
   /// - Throws: `.invalid` without an identifier.
   func description(
-    in app: String,
-    _ stored: (String) -> String = { $0 }
+    in app: String, _ stored: (String) -> String = { $0 }
   ) throws(Failure) -> ResourceServerDescription {
     guard let identifier else { throw .invalid([.missingProperty("identifier")]) }
     return ResourceServerDescription(
-      app: app,
-      identifier: stored(identifier),
-      name: change.name ?? identifier.excerpt(100),
-      change
+      app: app, identifier: stored(identifier), name: change.name ?? identifier.excerpt(100), change
     )
   }
 

@@ -34,29 +34,19 @@ import WireKit
       }
     },
     Route(
-      .post,
-      path,
-      access: access("create"),
-      body: .json(limit: bodyLimit),
-      summary: "Create an API",
-      create
+      .post, path, access: access("create"), body: .json(limit: bodyLimit),
+      summary: "Create an API", create
     ),
     Route(.get, "\(path)/{resource_server}", access: access("read"), summary: "Read an API") {
       call async throws(Failure) in
       response(.ok, try await call.managedResourceServer(), call)
     },
     Route(
-      .patch,
-      "\(path)/{resource_server}",
-      access: access("update"),
-      body: .json(limit: bodyLimit),
-      summary: "Change an API",
-      change
+      .patch, "\(path)/{resource_server}", access: access("update"), body: .json(limit: bodyLimit),
+      summary: "Change an API", change
     ),
     Route(
-      .delete,
-      "\(path)/{resource_server}",
-      access: access("delete"),
+      .delete, "\(path)/{resource_server}", access: access("delete"),
       summary: "Delete an API with the grants of clients"
     ) { call async throws(Failure) in
       let server = try await call.managedResourceServer()
@@ -86,10 +76,7 @@ import WireKit
       throw .invalid([FieldError("/identifier", "value", "The identifier cannot change.")])
     }
     let changed = try await ResourceServers.change(
-      server.id,
-      body.change,
-      if: VersionCondition(),
-      call.context
+      server.id, body.change, if: VersionCondition(), call.context
     )
     return response(.ok, changed, call, ignored: body.ignored)
   }
@@ -100,10 +87,7 @@ import WireKit
   }
 
   private static func response(
-    _ status: Status,
-    _ record: ResourceServerRecord,
-    _ call: Call,
-    ignored: [String] = []
+    _ status: Status, _ record: ResourceServerRecord, _ call: Call, ignored: [String] = []
   ) -> Response {
     let json = JSON.object(ResourceServerObject.json(record, at: call.issuer)).reporting(ignored)
     return Response(status, json: json.serialized())

@@ -17,10 +17,7 @@ import WireKit
 
   private nonisolated static let ofRoles = [
     Route(
-      .get,
-      pathOfRole,
-      access: RoleRoutes.access("read"),
-      summary: "List the permissions of a role"
+      .get, pathOfRole, access: RoleRoutes.access("read"), summary: "List the permissions of a role"
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)
       let app = call.context.app.id
@@ -28,20 +25,14 @@ import WireKit
       return page.response(permissions, named: "permissions") { .object($0.json(call)) }
     },
     Route(
-      .post,
-      pathOfRole,
-      access: RoleRoutes.access("update"),
-      body: .json(limit: bodyLimit),
+      .post, pathOfRole, access: RoleRoutes.access("update"), body: .json(limit: bodyLimit),
       summary: "Give a role permissions"
     ) { call async throws(Failure) in
       try await changeRole(.add(names(call)), call)
       return Response(.created, json: JSONObject().serialized())
     },
     Route(
-      .delete,
-      pathOfRole,
-      access: RoleRoutes.access("update"),
-      body: .json(limit: bodyLimit),
+      .delete, pathOfRole, access: RoleRoutes.access("update"), body: .json(limit: bodyLimit),
       summary: "Take permissions from a role"
     ) { call async throws(Failure) in
       try await changeRole(.remove(names(call)), call)
@@ -51,9 +42,7 @@ import WireKit
 
   private nonisolated static let ofUsers = [
     Route(
-      .get,
-      pathOfUser,
-      access: .management(Scopes.readUsers),
+      .get, pathOfUser, access: .management(Scopes.readUsers),
       summary: "List the permissions of a user, with their sources"
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)
@@ -61,10 +50,7 @@ import WireKit
       return page.response(permissions, named: "permissions") { $0.jsonWithSources(call) }
     },
     Route(
-      .post,
-      pathOfUser,
-      access: .management(Scopes.updateUsers),
-      body: .json(limit: bodyLimit),
+      .post, pathOfUser, access: .management(Scopes.updateUsers), body: .json(limit: bodyLimit),
       summary: "Give a user permissions"
     ) { call async throws(Failure) in
       let (user, names) = (try await call.managedUser(), try await names(call))
@@ -72,10 +58,7 @@ import WireKit
       return Response(.created, json: JSONObject().serialized())
     },
     Route(
-      .delete,
-      pathOfUser,
-      access: .management(Scopes.updateUsers),
-      body: .json(limit: bodyLimit),
+      .delete, pathOfUser, access: .management(Scopes.updateUsers), body: .json(limit: bodyLimit),
       summary: "Take permissions from a user"
     ) { call async throws(Failure) in
       let (user, names) = (try await call.managedUser(), try await names(call))
@@ -84,10 +67,7 @@ import WireKit
     },
   ]
 
-  private static func changeRole(
-    _ change: PermissionChange,
-    _ call: Call
-  ) async throws(Failure) {
+  private static func changeRole(_ change: PermissionChange, _ call: Call) async throws(Failure) {
     let app = call.context.app.id
     try await Roles.changePermissions(change, of: call.role(), of: app, call.context)
   }
@@ -102,10 +82,7 @@ import WireKit
       let audience = reference.audience
       if known[audience] == nil {
         let server = try await ResourceServers.find(
-          audience: audience,
-          at: call.issuer,
-          of: call.context.app.id,
-          call.context
+          audience: audience, at: call.issuer, of: call.context.app.id, call.context
         )
         known[audience] = server?.id
       }

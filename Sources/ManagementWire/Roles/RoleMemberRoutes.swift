@@ -18,11 +18,8 @@ import WireKit
       call async throws(Failure) in try await list(call)
     },
     Route(
-      .post,
-      path,
-      access: .management("create:role_members", "update:roles"),
-      body: .json(limit: 262_144),
-      summary: "Give users a role"
+      .post, path, access: .management("create:role_members", "update:roles"),
+      body: .json(limit: 262_144), summary: "Give users a role"
     ) { call async throws(Failure) in
       let role = try await Roles.find(call.role(), of: call.context.app.id, call.context).id
       var users: [UserID] = []
@@ -37,8 +34,7 @@ import WireKit
 
   /// Access to a list of users with their roles.
   nonisolated static let readAccess = Access.management(
-    "read:role_members",
-    orAll: [Scopes.readUsers, "read:roles"]
+    "read:role_members", orAll: [Scopes.readUsers, "read:roles"]
   )
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
@@ -55,10 +51,7 @@ import WireKit
     }
     let part = try CheckpointParameters<Kinds.User>(query)
     let page = try await UserRoles.users(
-      of: role,
-      after: part.cursor,
-      count: part.count,
-      call.context
+      of: role, after: part.cursor, count: part.count, call.context
     )
     var body = JSONObject()
     body["users"] = .array(try await shown(page.items[...], call))
@@ -67,8 +60,7 @@ import WireKit
   }
 
   private static func shown(
-    _ members: ArraySlice<RoleMember>,
-    _ call: Call
+    _ members: ArraySlice<RoleMember>, _ call: Call
   ) async throws(Failure) -> [JSON] {
     let selection = FieldSelection(only: fields)
     return try await UserListRoutes.shown(members.map(\.user), selection, call)

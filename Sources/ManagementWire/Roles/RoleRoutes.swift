@@ -19,11 +19,7 @@ import WireKit
       return page.response(roles, named: "roles", \.json)
     },
     Route(
-      .post,
-      path,
-      access: access("create"),
-      body: .json(limit: 16_384),
-      summary: "Create a role"
+      .post, path, access: access("create"), body: .json(limit: 16_384), summary: "Create a role"
     ) { call async throws(Failure) in
       let body = try RoleBody(call.json)
       let change = body.change
@@ -39,10 +35,7 @@ import WireKit
       return Response(.ok, json: role.json.serialized())
     },
     Route(
-      .patch,
-      "\(path)/{role}",
-      access: access("update"),
-      body: .json(limit: 16_384),
+      .patch, "\(path)/{role}", access: access("update"), body: .json(limit: 16_384),
       summary: "Change a role"
     ) { call async throws(Failure) in
       let (app, body) = (call.context.app.id, try RoleBody(call.json))
@@ -118,9 +111,7 @@ extension JSON {
   ///
   /// - Throws: `.invalid`.
   func list(
-    _ name: String,
-    atMost limit: Int,
-    _ type: String = "an array"
+    _ name: String, atMost limit: Int, _ type: String = "an array"
   ) throws(Failure) -> JSONArray {
     var (reader, list) = (MemberReader(), JSONArray?.none)
     for (member, value) in try objectOfBody {

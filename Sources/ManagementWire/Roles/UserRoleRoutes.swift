@@ -18,22 +18,16 @@ import WireKit
       return page.response(roles, named: "roles", \.json)
     },
     Route(
-      .post,
-      path,
-      access: .management(Scopes.updateUsers, "create:role_members"),
-      body: .json(limit: bodyLimit),
-      summary: "Give a user roles"
+      .post, path, access: .management(Scopes.updateUsers, "create:role_members"),
+      body: .json(limit: bodyLimit), summary: "Give a user roles"
     ) { call async throws(Failure) in
       let (user, roles) = (try await call.managedUser(), try roles(call))
       try await UserRoles.assign(roles, to: user, call.context)
       return Response(.noContent)
     },
     Route(
-      .delete,
-      path,
-      access: .management(Scopes.updateUsers, "delete:role_members"),
-      body: .json(limit: bodyLimit),
-      summary: "Take roles from a user"
+      .delete, path, access: .management(Scopes.updateUsers, "delete:role_members"),
+      body: .json(limit: bodyLimit), summary: "Take roles from a user"
     ) { call async throws(Failure) in
       let (user, roles) = (try await call.managedUser(), try roles(call))
       try await UserRoles.remove(roles, from: user, call.context)

@@ -39,10 +39,7 @@ struct SessionObject {
   ///   - foreignID: the id by which clients know the user.
   ///   - issuer: the issuer of the app.
   init(
-    _ session: UserSession,
-    _ kind: UserSessions.Kind,
-    of user: UserID,
-    known foreignID: String,
+    _ session: UserSession, _ kind: UserSessions.Kind, of user: UserID, known foreignID: String,
     issuer: String
   ) {
     var object = JSONObject()

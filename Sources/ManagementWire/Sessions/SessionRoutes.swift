@@ -10,23 +10,14 @@ import WireKit
 @EventLoop enum SessionRoutes {
   nonisolated static let routes =
     routes(
-      of: .session,
-      at: "sessions",
-      "sessions",
-      read: "read:sessions",
-      delete: "delete:sessions"
+      of: .session, at: "sessions", "sessions", read: "read:sessions", delete: "delete:sessions"
     )
     + routes(
-      of: .refreshToken,
-      at: "refresh-tokens",
-      "refresh tokens",
-      read: "read:refresh_tokens",
+      of: .refreshToken, at: "refresh-tokens", "refresh tokens", read: "read:refresh_tokens",
       delete: "delete:refresh_tokens"
     ) + [
       Route(
-        .post,
-        "/api/v2/sessions/{session}/revoke",
-        access: .management("delete:sessions"),
+        .post, "/api/v2/sessions/{session}/revoke", access: .management("delete:sessions"),
         summary: "End a session with its refresh tokens"
       ) { call async throws(Failure) in
         let name = try call.sessionName(.session)
@@ -34,21 +25,14 @@ import WireKit
         return Response(.accepted, json: JSONObject().serialized())
       },
       Route(
-        .post,
-        "\(UserRoutes.path)/{user}/revoke-access",
-        access: .management("delete:sessions", "delete:refresh_tokens"),
-        body: .json(limit: 4_096),
-        summary: "End the sessions and refresh tokens of a user",
-        revokeAccess
+        .post, "\(UserRoutes.path)/{user}/revoke-access",
+        access: .management("delete:sessions", "delete:refresh_tokens"), body: .json(limit: 4_096),
+        summary: "End the sessions and refresh tokens of a user", revokeAccess
       ),
     ]
 
   private nonisolated static func routes(
-    of kind: UserSessions.Kind,
-    at name: String,
-    _ words: String,
-    read: String,
-    delete: String
+    of kind: UserSessions.Kind, at name: String, _ words: String, read: String, delete: String
   ) -> [Route] {
     let list = "\(UserRoutes.path)/{user}/\(name)"
     let one = "/api/v2/\(name)/{session}"
@@ -59,11 +43,7 @@ import WireKit
         let query = try CheckpointParameters<Kinds.Session>(call.query)
         let user = try await call.managedUser()
         let page = try await UserSessions.page(
-          kind,
-          of: user,
-          before: query.cursor,
-          count: query.count,
-          call.context
+          kind, of: user, before: query.cursor, count: query.count, call.context
         )
         let id = try await ForeignIDs.id(of: user, call.context)
         var body = JSONObject()
@@ -78,9 +58,7 @@ import WireKit
       Route(.delete, list, access: .management(delete), summary: "End the \(words) of a user") {
         call async throws(Failure) in
         try await UserSessions.end(
-          .init(sessions: ofSessions, refreshTokens: ofTokens),
-          of: call.managedUser(),
-          call.context
+          .init(sessions: ofSessions, refreshTokens: ofTokens), of: call.managedUser(), call.context
         )
         return Response(.accepted, json: JSONObject().serialized())
       },
@@ -97,9 +75,7 @@ import WireKit
         call async throws(Failure) in
         let name = try call.sessionName(kind)
         try await end(
-          .init(name.session, sessions: ofSessions, refreshTokens: ofTokens),
-          name,
-          call
+          .init(name.session, sessions: ofSessions, refreshTokens: ofTokens), name, call
         )
         return Response(.accepted, json: JSONObject().serialized())
       },
@@ -108,9 +84,7 @@ import WireKit
 
   /// Ends a session or refresh token, which need not be live.
   private static func end(
-    _ ending: UserSessions.Ending,
-    _ name: SessionName,
-    _ call: Call
+    _ ending: UserSessions.Ending, _ name: SessionName, _ call: Call
   ) async throws(Failure) {
     do throws(Failure) {
       try await UserSessions.end(ending, of: name.user, call.context)
@@ -142,9 +116,7 @@ import WireKit
       preserves || scopes.contains("delete:refresh_tokens")
     else { throw .insufficientScope("delete:sessions,delete:refresh_tokens") }
     try await UserSessions.end(
-      .init(session, sessions: true, refreshTokens: !preserves),
-      of: user,
-      call.context
+      .init(session, sessions: true, refreshTokens: !preserves), of: user, call.context
     )
     return Response(.accepted, json: JSONObject().serialized())
   }

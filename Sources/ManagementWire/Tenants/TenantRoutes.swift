@@ -12,9 +12,7 @@ import WireKit
 @EventLoop enum TenantRoutes {
   nonisolated static let routes = [
     Route(
-      .get,
-      "/api/v2/tenants/settings",
-      access: .management("read:clients"),
+      .get, "/api/v2/tenants/settings", access: .management("read:clients"),
       summary: "Read the settings of the app"
     ) { call async throws(Failure) in
       let settings = JSONObject([
@@ -26,9 +24,7 @@ import WireKit
       return Response(.ok, json: selection.applied(to: settings).serialized())
     },
     Route(
-      .get,
-      "/api/v2/connections",
-      access: .management("read:clients"),
+      .get, "/api/v2/connections", access: .management("read:clients"),
       summary: "List the ways to sign in"
     ) { call async throws(Failure) in
       let query = try call.query(repeating: "strategy")
@@ -42,9 +38,7 @@ import WireKit
       return page.response(found, named: "connections") { selection.applied(to: $0.json) }
     },
     Route(
-      .get,
-      "/api/v2/connections/{connection}",
-      access: .management("read:clients"),
+      .get, "/api/v2/connections/{connection}", access: .management("read:clients"),
       summary: "Read a way to sign in"
     ) { call async throws(Failure) in
       let id = call.text("connection")

@@ -17,17 +17,11 @@ import WireKit
   ]
 
   private nonisolated static func route(
-    _ name: String,
-    _ purpose: EmailToken.Purpose,
-    _ summary: String
+    _ name: String, _ purpose: EmailToken.Purpose, _ summary: String
   ) -> Route {
     Route(
-      .post,
-      "/api/v2/tickets/\(name)",
-      access: .management("create:user_tickets"),
-      body: .json(limit: 16_384),
-      issuesSecrets: true,
-      summary: summary
+      .post, "/api/v2/tickets/\(name)", access: .management("create:user_tickets"),
+      body: .json(limit: 16_384), issuesSecrets: true, summary: summary
     ) { call async throws(Failure) in
       let request = try TicketRequest(call.json.objectOfBody, for: purpose)
       let user = try await user(of: request, call.context)
@@ -39,8 +33,7 @@ import WireKit
   }
 
   private static func user(
-    of request: TicketRequest,
-    _ context: RequestContext
+    of request: TicketRequest, _ context: RequestContext
   ) async throws(Failure) -> UserID {
     let user =
       switch request.subject {
@@ -53,8 +46,7 @@ import WireKit
 
   /// Checks that the client exists and that the result URL is one of its logout URLs.
   private static func check(
-    _ request: TicketRequest,
-    _ context: RequestContext
+    _ request: TicketRequest, _ context: RequestContext
   ) async throws(Failure) {
     var client: Client?
     if let name = request.client {
@@ -133,9 +125,7 @@ struct TicketRequest {
     client = texts["client_id"]
     self.ignored = ignored
     ticket = EmailToken.Ticket(
-      for: .seconds(lifetime),
-      verifies: verifies,
-      resultURL: texts["result_url"]
+      for: .seconds(lifetime), verifies: verifies, resultURL: texts["result_url"]
     )
   }
 }

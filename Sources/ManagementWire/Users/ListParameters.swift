@@ -37,9 +37,7 @@ struct ListParameters {
   /// - Throws: `.queryMalformed` if there are more than the profiles, whose order would be wrong;
   ///   `.databaseUnavailable`.
   @EventLoop func sorted(
-    _ profiles: [Profile],
-    isComplete: Bool,
-    _ context: RequestContext
+    _ profiles: [Profile], isComplete: Bool, _ context: RequestContext
   ) async throws(Failure) -> [Profile] {
     guard let order else { return profiles }
     guard isComplete else {

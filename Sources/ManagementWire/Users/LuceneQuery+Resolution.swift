@@ -24,8 +24,7 @@ extension Filter {
   }
 
   @EventLoop private static func resolved(
-    _ parts: [Filter],
-    _ context: RequestContext
+    _ parts: [Filter], _ context: RequestContext
   ) async throws(Failure) -> [Filter] {
     var resolved: [Filter] = []
     for part in parts { resolved.append(try await part.resolved(context)) }
@@ -50,8 +49,7 @@ extension FilterTerm {
   }
 
   @EventLoop private static func users(
-    _ id: String,
-    _ context: RequestContext
+    _ id: String, _ context: RequestContext
   ) async throws(Failure) -> [UserID] {
     guard id.utf8.starts(with: Filter.anyProvider.utf8) else {
       return try await ForeignIDs.user(of: id, context).map { [$0] } ?? []
@@ -62,8 +60,7 @@ extension FilterTerm {
 
   /// Returns the stored names of a provider or connection.
   @EventLoop private static func providers(
-    _ name: String,
-    _ context: RequestContext
+    _ name: String, _ context: RequestContext
   ) async throws(Failure) -> [String] {
     switch name {
     case "auth0", ClientSettings.Connection.password.auth0Name:

@@ -172,8 +172,7 @@ private struct LuceneParser {
 
   /// Returns the filter for values that pass all comparisons.
   private mutating func made(
-    _ field: LuceneField,
-    _ comparisons: [FilterComparison]
+    _ field: LuceneField, _ comparisons: [FilterComparison]
   ) throws(Failure) -> Filter {
     guard field.kind != nil else { return try made(field.subject, .contains(comparisons)) }
     var parts: [Filter] = []
@@ -188,8 +187,7 @@ private struct LuceneParser {
   }
 
   private mutating func made(
-    _ subject: FilterSubject,
-    _ test: FilterTest
+    _ subject: FilterSubject, _ test: FilterTest
   ) throws(Failure) -> Filter {
     terms += 1
     guard terms <= FilterLimits.terms else {
@@ -247,8 +245,7 @@ private struct LuceneField {
 
   /// Returns the text of a value, also of one that looks like a number.
   static func text(
-    _ value: LuceneScanner.Value,
-    _ scanner: LuceneScanner
+    _ value: LuceneScanner.Value, _ scanner: LuceneScanner
   ) throws(Failure) -> FilterValue {
     guard value.text.unicodeScalars.count <= FilterLimits.characters else {
       throw scanner.fault("a value may have at most \(FilterLimits.characters) characters")
@@ -257,8 +254,7 @@ private struct LuceneField {
   }
 
   func value(
-    _ value: LuceneScanner.Value,
-    _ scanner: LuceneScanner
+    _ value: LuceneScanner.Value, _ scanner: LuceneScanner
   ) throws(Failure) -> FilterValue {
     let text = try Self.text(value, scanner)
     let isID = subject == .profile(.id) && !isIdentity

@@ -174,8 +174,7 @@ extension FieldError {
   /// Returns the fault of a member that a body cannot have.
   static func unknownProperty(_ name: String) -> FieldError {
     FieldError(
-      "/" + JSONPointer.escaped(name),
-      unknownPropertyCode,
+      "/" + JSONPointer.escaped(name), unknownPropertyCode,
       "Additional properties not allowed: \(name.excerpt(100))"
     )
   }

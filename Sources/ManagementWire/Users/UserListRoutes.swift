@@ -46,8 +46,7 @@ import WireKit
 
   /// Returns the profiles of the users that a query finds, at most `most`, and whether these are all.
   private static func profiles(
-    by query: ListParameters,
-    _ context: RequestContext
+    by query: ListParameters, _ context: RequestContext
   ) async throws(Failure) -> (items: [Profile], isComplete: Bool) {
     var filter: Filter?
     switch query.search {
@@ -73,9 +72,7 @@ import WireKit
 
   /// Returns users as the API shows them, without those that were deleted meanwhile.
   static func shown(
-    _ users: [UserID],
-    _ selection: FieldSelection,
-    _ call: Call
+    _ users: [UserID], _ selection: FieldSelection, _ call: Call
   ) async throws(Failure) -> [JSON] {
     var shown: [JSON] = []
     for start in stride(from: 0, to: users.count, by: batch) {

@@ -95,11 +95,7 @@ extension FormValues {
   /// Returns a parameter that is a number in a range, or the usual number if it is absent.
   ///
   /// - Throws: `.queryMalformed`.
-  func number(
-    _ name: String,
-    in range: ClosedRange<Int>,
-    usual: Int
-  ) throws(Failure) -> Int {
+  func number(_ name: String, in range: ClosedRange<Int>, usual: Int) throws(Failure) -> Int {
     guard let text = self[name], !text.isEmpty else { return usual }
     guard let number = Int(text), range.contains(number) else {
       throw .queryMalformed(

@@ -40,8 +40,7 @@ struct UserOrder {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop func sorted(
-    _ profiles: [Profile],
-    _ context: RequestContext
+    _ profiles: [Profile], _ context: RequestContext
   ) async throws(Failure) -> [Profile] {
     var signIns: [UserID: UserSignIns] = [:]
     if [.lastLogin, .loginCount, .userID].contains(field) {

@@ -18,30 +18,21 @@ import WireKit
   private nonisolated static let createOwn = "create:current_user_metadata"
   private nonisolated static let deleteOwn = "delete:current_user_metadata"
   private nonisolated static let updateAccess = Access.management(
-    Scopes.updateUsers,
-    Scopes.updateAppMetadata,
-    Scopes.updateMetadata,
-    createOwn,
-    deleteOwn
+    Scopes.updateUsers, Scopes.updateAppMetadata, Scopes.updateMetadata, createOwn, deleteOwn
   )
   /// A user's token changes only this field.
   private nonisolated static let ownField = "user_metadata"
 
   nonisolated static let routes = [
     Route(
-      .post,
-      path,
-      access: .management(Scopes.createUsers),
-      body: .json(limit: 1_048_576).holdingDocuments,
-      summary: "Create a user"
+      .post, path, access: .management(Scopes.createUsers),
+      body: .json(limit: 1_048_576).holdingDocuments, summary: "Create a user"
     ) { call async throws(Failure) in
       let (user, ignored) = try await create(call)
       return try await response(.created, user, ignored, call)
     },
     Route(
-      .get,
-      "\(path)/{user}",
-      access: .management(Scopes.readUsers, Scopes.readUser),
+      .get, "\(path)/{user}", access: .management(Scopes.readUsers, Scopes.readUser),
       summary: "Read a user"
     ) { call async throws(Failure) in
       let selection = try FieldSelection(call.query)
@@ -50,20 +41,15 @@ import WireKit
       return Response(.ok, json: json.serialized())
     },
     Route(
-      .patch,
-      "\(path)/{user}",
-      access: updateAccess,
-      body: .json(limit: 1_048_576).holdingDocuments,
-      summary: "Change a user, in one transaction"
+      .patch, "\(path)/{user}", access: updateAccess,
+      body: .json(limit: 1_048_576).holdingDocuments, summary: "Change a user, in one transaction"
     ) { call async throws(Failure) in
       let user = try await call.managedUser()
       let ignored = try await change(user, call)
       return try await response(.ok, user, ignored, call)
     },
     Route(
-      .delete,
-      "\(path)/{user}",
-      access: .management(Scopes.deleteUsers),
+      .delete, "\(path)/{user}", access: .management(Scopes.deleteUsers),
       summary: "Delete a user, if it exists"
     ) { call async throws(Failure) in
       do throws(Failure) {
@@ -74,10 +60,7 @@ import WireKit
   ]
 
   private static func response(
-    _ status: Status,
-    _ user: UserID,
-    _ ignored: [String],
-    _ call: Call
+    _ status: Status, _ user: UserID, _ ignored: [String], _ call: Call
   ) async throws(Failure) -> Response {
     let record = try await Users.record(of: user, call.context)
     let json = JSON.object(UserObject(record, call).json).reporting(ignored)
@@ -120,9 +103,7 @@ import WireKit
 
   /// Returns whether the token of a user may make a change of its metadata.
   private static func mayWrite(
-    _ change: JSON?,
-    of user: UserID,
-    _ context: RequestContext
+    _ change: JSON?, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let scopes = context.principal.scopes
     if scopes.contains(Scopes.updateMetadata) { return true }
@@ -151,8 +132,7 @@ import WireKit
 
   /// Mails a link to an address, if its limits allow: the user is changed already.
   private static func mailVerification(
-    to email: String?,
-    _ context: RequestContext
+    to email: String?, _ context: RequestContext
   ) async throws(Failure) {
     guard let email else { return }
     do throws(Failure) {

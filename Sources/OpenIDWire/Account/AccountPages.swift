@@ -27,18 +27,14 @@ import WireKit
       return visit.call.redirect(to: signedOut)
     },
     Route(
-      .get,
-      signedOut.text,
-      access: .open,
-      summary: "Show that the user is signed out"
+      .get, signedOut.text, access: .open, summary: "Show that the user is signed out"
     ) { (call) async throws(Failure) in try await call.signedOut() },
     AccountVisit.show("/account/data", "Show the download of the data") {
       (visit) async throws(Failure) in
       visit.response(
         with: .data(
           download: Destination(export),
-          deletion: Destination(LocalPath(checked: DeletionPages.path)),
-          back: .account
+          deletion: Destination(LocalPath(checked: DeletionPages.path)), back: .account
         )
       )
     },
@@ -50,9 +46,7 @@ import WireKit
       return response
     },
     Route(
-      .get,
-      "/.well-known/change-password",
-      access: .open,
+      .get, "/.well-known/change-password", access: .open,
       summary: "Lead password managers to the page of the password"
     ) { (call) throws(Failure) in call.redirect(to: LocalPath(checked: PasswordPages.path)) },
   ]
@@ -75,16 +69,13 @@ import WireKit
       isVerified: profile.isEmailVerified,
       signIn: (hasPassword, !factors.factors.isEmpty, factors.recoveryCodesLeft),
       counts: (
-        sessions.count, identities.count { $0.linkedName != nil },
-        Set(consents.map(\.client)).count
+        sessions.count, identities.count { $0.linkedName != nil }, Set(consents.map(\.client)).count
       )
     )
     return visit.response(
       with: .account(
-        overview,
-        paths: paths(visit, hasEmail: identities.contains { $0.linkedName == nil }),
-        switchAccount: Destination(SwitchPages.path),
-        signOut: visit.target("/account/sign-out")
+        overview, paths: paths(visit, hasEmail: identities.contains { $0.linkedName == nil }),
+        switchAccount: Destination(SwitchPages.path), signOut: visit.target("/account/sign-out")
       )
     )
   }

@@ -49,9 +49,7 @@ import WireKit
   ///   - show: returns the response.
   /// - Returns: the route.
   nonisolated static func show(
-    _ pattern: String,
-    isFresh: Bool = false,
-    _ summary: String,
+    _ pattern: String, isFresh: Bool = false, _ summary: String,
     _ show: @escaping @EventLoop (AccountVisit) async throws(Failure) -> Response
   ) -> Route {
     Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
@@ -79,10 +77,7 @@ import WireKit
   ///   - work: returns the response, a redirect.
   /// - Returns: the route.
   nonisolated static func handle(
-    _ pattern: String,
-    from page: LocalPath? = nil,
-    isFresh: Bool = false,
-    isOnce: Bool = false,
+    _ pattern: String, from page: LocalPath? = nil, isFresh: Bool = false, isOnce: Bool = false,
     _ summary: String,
     _ work: @escaping @EventLoop (AccountVisit, FormValues) async throws(Failure) -> Response
   ) -> Route {
@@ -108,8 +103,7 @@ import WireKit
   /// - Throws: `.formForged`, `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`, and failures
   ///   of the work.
   private func respondOnce(
-    to form: FormValues,
-    _ work: @EventLoop () async throws(Failure) -> Response
+    to form: FormValues, _ work: @EventLoop () async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
     guard form[Self.onceField]?.isEmpty == false else { throw .formForged }
     // A form with other values is another form, such as one that the user has corrected.
@@ -145,9 +139,7 @@ import WireKit
 
   /// Handles a form whose origin was checked.
   func handle(
-    from page: LocalPath,
-    isFresh: Bool,
-    _ work: @EventLoop () async throws(Failure) -> Response
+    from page: LocalPath, isFresh: Bool, _ work: @EventLoop () async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
     do throws(Failure) {
       if isFresh { try await Sessions.requireFreshProof(of: user, context) }
@@ -162,17 +154,12 @@ import WireKit
 
   /// Returns the route of a form with a file.
   nonisolated static func upload(
-    _ pattern: String,
-    limit: Int,
-    _ summary: String,
+    _ pattern: String, limit: Int, _ summary: String,
     _ work: @escaping @EventLoop (AccountVisit, Multipart) async throws(Failure) -> Response
   ) -> Route {
     let limits = Multipart.Limits(parts: 4, content: limit)
     return Route(
-      .post,
-      pattern,
-      access: .open,
-      body: .of(.multipart(limits), limit: limit + 16_384),
+      .post, pattern, access: .open, body: .of(.multipart(limits), limit: limit + 16_384),
       summary: summary
     ) { (call) async throws(Failure) in
       try call.requireOwnBrowser()
@@ -211,9 +198,7 @@ import WireKit
   /// - Returns: a redirect.
   /// - Throws: `.internalError` if the errors cannot be encrypted.
   func response(
-    to errors: [FormError],
-    of page: LocalPath,
-    _ values: [String: String] = [:],
+    to errors: [FormError], of page: LocalPath, _ values: [String: String] = [:],
     next: LocalPath = .account
   ) throws(Failure) -> Response {
     guard errors.isEmpty else {

@@ -20,10 +20,8 @@ import WireKit
       (visit) async throws(Failure) in
       visit.response(
         with: .changeAddress(
-          visit.target(path),
-          current: visit.browserUser.email ?? "",
-          email: visit.state.values["email"] ?? "",
-          back: .account,
+          visit.target(path), current: visit.browserUser.email ?? "",
+          email: visit.state.values["email"] ?? "", back: .account,
           errors: visit.state.errors.pageErrors
         )
       )
@@ -71,8 +69,7 @@ import WireKit
   }
 
   private static func change(
-    _ visit: AccountVisit,
-    _ form: FormValues
+    _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
     guard let flow = visit.state.values["flow"] else { return visit.call.redirect(to: page) }
     let digits = AuthenticationFlow.length

@@ -40,9 +40,7 @@ import WireKit
       let own = try PageState(values: visit.state.values).path(setUpPage, visit.call)
       return visit.response(
         with: .setUpAuthenticator(
-          visit.target(own),
-          key: secret,
-          code: QRCode(uri),
+          visit.target(own), key: secret, code: QRCode(uri),
           cancel: visit.target("/account/authenticator/cancel"),
           errors: visit.state.errors.pageErrors
         )
@@ -83,30 +81,24 @@ import WireKit
       return visit.call.recoveryCodeFile(codes)
     },
     AccountVisit.handle(
-      newCodesPath,
-      from: .account,
-      "Continue after the recovery codes were saved"
+      newCodesPath, from: .account, "Continue after the recovery codes were saved"
     ) { (visit, _) async throws(Failure) in visit.call.redirect(to: .account) },
   ]
 
   private static func begin(
-    _ visit: AccountVisit,
-    _ form: FormValues
+    _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
     var values: [String: String] = [:]
     let errors = try await visit.call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
       let enrollment = try await SecondFactors.enroll(visit.user, visit.context)
-      values = [
-        "factor": enrollment.id.text, "secret": enrollment.secret, "uri": enrollment.uri,
-      ]
+      values = ["factor": enrollment.id.text, "secret": enrollment.secret, "uri": enrollment.uri]
     }
     guard errors.isEmpty else { return try visit.response(to: errors, of: page) }
     return try visit.call.redirect(to: setUpPage, showing: PageState(values: values))
   }
 
   private static func confirm(
-    _ visit: AccountVisit,
-    _ form: FormValues
+    _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
     let values = visit.state.values
     guard let factor = values["factor"].flatMap({ FactorID($0) }) else {
@@ -121,11 +113,7 @@ import WireKit
       let errors = try await visit.call.errors(wrong: .authenticatorCodeWrong) {
         () async throws(Failure) in
         confirmed = try await SecondFactors.confirm(
-          code,
-          of: factor,
-          by: visit.user,
-          as: .pages,
-          visit.context
+          code, of: factor, by: visit.user, as: .pages, visit.context
         )
       }
       guard let confirmed else { return try visit.response(to: errors, of: setUpPage, values) }
@@ -148,11 +136,7 @@ import WireKit
     guard let codes = codes(of: visit) else { return visit.call.redirect(to: codesPage) }
     let file = try visit.state.path(LocalPath(checked: filePath), visit.call)
     return visit.response(
-      with: .recoveryCodes(
-        codes,
-        download: Destination(file),
-        next: visit.target(newCodesPath)
-      )
+      with: .recoveryCodes(codes, download: Destination(file), next: visit.target(newCodesPath))
     )
   }
 

@@ -27,8 +27,7 @@ import WireKit
       var values = [target: next(form[target]).text]
       let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
         values["flow"] = try await EmailCodes.request(
-          for: visit.browserUser.email ?? "",
-          visit.context
+          for: visit.browserUser.email ?? "", visit.context
         )
       }
       let state = PageState(errors: errors, values: values)
@@ -84,8 +83,7 @@ import WireKit
   }
 
   private static func confirm(
-    _ visit: AccountVisit,
-    _ form: FormValues
+    _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
     let next = next(form[target])
     var values = visit.state.values
@@ -110,19 +108,14 @@ import WireKit
     let errors = try await visit.call.errors(wrong: wrong, flow: values["flow"]) {
       () async throws(Failure) in
       tokens = try await Sessions.reauthenticate(
-        visit.user,
-        by: credential,
-        as: .pages,
-        visit.context
+        visit.user, by: credential, as: .pages, visit.context
       )
     }
     return visit.keep(tokens, in: try visit.response(to: errors, of: page, values, next: next))
   }
 
   private static func passFactor(
-    _ visit: AccountVisit,
-    _ form: FormValues,
-    next: LocalPath
+    _ visit: AccountVisit, _ form: FormValues, next: LocalPath
   ) async throws(Failure) -> Response {
     let values = [target: next.text]
     let digits = TimeBasedCode.length

@@ -18,10 +18,8 @@ import WireKit
       (visit) async throws(Failure) in
       visit.response(
         with: .deleteAccount(
-          visit.target(path),
-          email: name(of: visit),
-          download: Destination(LocalPath(checked: "/account/export")),
-          back: .account,
+          visit.target(path), email: name(of: visit),
+          download: Destination(LocalPath(checked: "/account/export")), back: .account,
           errors: visit.state.errors.pageErrors
         )
       )

@@ -49,9 +49,7 @@ import WireKit
       }
       return visit.response(
         with: .unlinkIdentity(
-          visit.target("\(path)/\(id)"),
-          issuer: issuer,
-          back: .account,
+          visit.target("\(path)/\(id)"), issuer: issuer, back: .account,
           errors: visit.state.errors.pageErrors
         )
       )
@@ -87,9 +85,7 @@ import WireKit
         clients.append(consent.client)
       }
       let servers = try await ResourceServers.find(
-        anyOf: consents.map(\.audience),
-        of: visit.app.id,
-        visit.context
+        anyOf: consents.map(\.audience), of: visit.app.id, visit.context
       )
       let shown = clients.map { client in
         description(of: consents.filter { $0.client == client }, at: servers, client, visit)
@@ -112,9 +108,7 @@ import WireKit
       }
       return visit.response(
         with: .removeApplication(
-          visit.target("\(path)/\(id)"),
-          client: consent.name ?? id.text,
-          back: .account
+          visit.target("\(path)/\(id)"), client: consent.name ?? id.text, back: .account
         )
       )
     },
@@ -130,21 +124,16 @@ import WireKit
   ]
 
   private static func description(
-    of consents: [Consent],
-    at servers: [ResourceServer],
-    _ client: ClientID,
-    _ visit: AccountVisit
+    of consents: [Consent], at servers: [ResourceServer], _ client: ClientID, _ visit: AccountVisit
   ) -> ApplicationDescription {
     let groups = consents.flatMap { consent in
       ScopeGroup.groups(
-        of: consent.scopes,
-        at: servers.first { $0.identifier.hasSameBytes(as: consent.audience) }
+        of: consent.scopes, at: servers.first { $0.identifier.hasSameBytes(as: consent.audience) }
       )
     }
     let newest = consents.map(\.updatedAt.microseconds).max() ?? 0
     return ApplicationDescription(
-      name: consents.first?.name ?? client.text,
-      groups: groups,
+      name: consents.first?.name ?? client.text, groups: groups,
       grantedOn: Timestamp(microseconds: newest).day,
       remove: visit.target(path, [HiddenField("client", client.text)])
     )

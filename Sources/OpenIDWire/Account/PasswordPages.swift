@@ -26,18 +26,15 @@ import WireKit
     }
     return visit.response(
       with: .changePassword(
-        visit.target(path),
-        email: visit.browserUser.email ?? "",
-        minimumPassword: visit.app.accountSettings.passwordMinLength,
-        back: .account,
+        visit.target(path), email: visit.browserUser.email ?? "",
+        minimumPassword: visit.app.accountSettings.passwordMinLength, back: .account,
         errors: visit.state.errors.pageErrors
       )
     )
   }
 
   private static func change(
-    _ visit: AccountVisit,
-    _ form: FormValues
+    _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
     let (current, new) = (form.text(.password), form.text(.newPassword))
     let missing = [
@@ -47,11 +44,7 @@ import WireKit
     var tokens: Sessions.TokenSet?
     let errors = try await visit.call.errors(wrong: .passwordWrong) { () async throws(Failure) in
       tokens = try await Users.changePassword(
-        from: current,
-        to: new,
-        of: visit.user,
-        as: .pages,
-        visit.context
+        from: current, to: new, of: visit.user, as: .pages, visit.context
       )
     }
     return visit.keep(tokens, in: try visit.response(to: errors, of: page))

@@ -20,19 +20,14 @@ import WireKit
       let profile = try await Profiles.read(of: visit.user, visit.context)
       return visit.response(
         with: .changePicture(
-          visit.target(picturePath),
-          person: visit.person(profile),
-          remove: visit.target(removalPath),
-          back: .account,
-          errors: visit.state.errors.pageErrors
+          visit.target(picturePath), person: visit.person(profile),
+          remove: visit.target(removalPath), back: .account, errors: visit.state.errors.pageErrors
         )
       )
     },
     AccountVisit.upload(picturePath, limit: Pictures.limit, "Upload the picture", upload),
     AccountVisit.handle(
-      removalPath,
-      from: LocalPath(checked: picturePath),
-      "Remove the picture"
+      removalPath, from: LocalPath(checked: picturePath), "Remove the picture"
     ) { (visit, _) async throws(Failure) in
       try await Pictures.remove(of: visit.user, visit.context)
       return visit.call.redirect(to: .account)
@@ -51,14 +46,9 @@ import WireKit
     let zone = visit.state.values["zone"] ?? profile.zone ?? ""
     return visit.response(
       with: .changeProfile(
-        visit.target(path),
-        name: visit.state.values["name"] ?? profile.name ?? "",
-        language: locale,
-        languages: options(languages, with: locale),
-        zone: zone,
-        zones: options(zones, with: zone),
-        back: .account,
-        errors: visit.state.errors.pageErrors
+        visit.target(path), name: visit.state.values["name"] ?? profile.name ?? "",
+        language: locale, languages: options(languages, with: locale), zone: zone,
+        zones: options(zones, with: zone), back: .account, errors: visit.state.errors.pageErrors
       )
     )
   }
@@ -73,8 +63,7 @@ import WireKit
   }
 
   private static func save(
-    _ visit: AccountVisit,
-    _ form: FormValues
+    _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
     func member(_ name: InputName) -> JSON {
       let text = form.trimmed(name)
@@ -98,8 +87,7 @@ import WireKit
   // MARK: The picture
 
   private static func upload(
-    _ visit: AccountVisit,
-    _ form: Multipart
+    _ visit: AccountVisit, _ form: Multipart
   ) async throws(Failure) -> Response {
     let page = LocalPath(checked: picturePath)
     guard let file = form["picture"]?.content, !file.isEmpty else {

@@ -52,9 +52,7 @@ import WireKit
     }
     return visit.response(
       with: .sessions(
-        shown,
-        endOthers: shown.count > 1 ? visit.target(othersPath) : nil,
-        back: .account
+        shown, endOthers: shown.count > 1 ? visit.target(othersPath) : nil, back: .account
       )
     )
   }

@@ -45,8 +45,7 @@ import WireKit
   ]
 
   private nonisolated static func handle(
-    _ path: LocalPath,
-    _ summary: String,
+    _ path: LocalPath, _ summary: String,
     _ work: @escaping @EventLoop (Call, FormValues) async throws(Failure) -> Response
   ) -> Route {
     Route(.post, path.text, access: .open, body: .form, summary: summary) {
@@ -60,8 +59,7 @@ import WireKit
     let page = Page.chooseAccount(
       users.map { user in
         call.choice(
-          user,
-          choose: call.target(path, of: flow, [.user(user.user)]),
+          user, choose: call.target(path, of: flow, [.user(user.user)]),
           remove: call.target(removalPath, of: flow, [.user(user.user)])
         )
       },

@@ -16,11 +16,8 @@ extension AppPages: MailDesign {
     let app = try await context.apps.app(app)
     return pages(of: app).renderer.html(
       Mail(
-        subject: mail.message.subject,
-        text: mail.message.text,
-        language: mail.language,
-        secret: mail.secret,
-        label: mail.label
+        subject: mail.message.subject, text: mail.message.text, language: mail.language,
+        secret: mail.secret, label: mail.label
       )
     )
   }

@@ -37,10 +37,7 @@ struct PagesOfApp: Sendable {
     let first =
       catalogs.first { $0.language.utf8.elementsEqual(app.brandingSettings.language.utf8) }
       ?? .english
-    languages = Languages(
-      default: first,
-      others: catalogs.filter { $0.language != first.language }
-    )
+    languages = Languages(default: first, others: catalogs.filter { $0.language != first.language })
   }
 
   /// The links below each page.

@@ -8,9 +8,7 @@ import WireKit
 @EventLoop enum AssetRoutes {
   nonisolated static let routes = [
     Route(
-      .get,
-      "/u/assets/{name}",
-      access: .open,
+      .get, "/u/assets/{name}", access: .open,
       summary: "Read the stylesheet or the script of the pages"
     ) { (call) throws(Failure) in
       let files = [file(call.pages.renderer.stylesheet), script]
@@ -26,19 +24,11 @@ import WireKit
 
   nonisolated static func file(_ stylesheet: Stylesheet) -> VersionedFile {
     VersionedFile(
-      "page",
-      "css",
-      version: stylesheet.version,
-      type: Stylesheet.mediaType,
-      text: stylesheet.text
+      "page", "css", version: stylesheet.version, type: Stylesheet.mediaType, text: stylesheet.text
     )
   }
 
   nonisolated static let script = VersionedFile(
-    "page",
-    "js",
-    version: PageScript.version,
-    type: PageScript.mediaType,
-    text: PageScript.text
+    "page", "js", version: PageScript.version, type: PageScript.mediaType, text: PageScript.text
   )
 }

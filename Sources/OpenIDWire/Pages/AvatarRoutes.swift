@@ -9,9 +9,7 @@ import WireKit
 @EventLoop enum AvatarRoutes {
   nonisolated static let routes = [
     Route(
-      .get,
-      "\(PicturePaths.generated){name}",
-      access: .open,
+      .get, "\(PicturePaths.generated){name}", access: .open,
       summary: "Read the generated picture of a user"
     ) { (call) throws(Failure) in
       guard let name = AvatarName(call.text("name")) else { throw .routeNotFound }

@@ -38,34 +38,26 @@ package struct BrandingSettings: SettingsSection {
         + "with enough contrast from it"
     )
     cornerRadius = read.number(
-      "corner_radius",
-      0...22,
-      Branding.CornerRadius.standard.pixels,
+      "corner_radius", 0...22, Branding.CornerRadius.standard.pixels,
       "the radius of the corners of buttons and fields, in pixels"
     )
     support = Self.destination(
       read.text(
         "support_url",
         .text(
-          0...1_000,
-          "url",
-          "This setting must be an https URL, an email address, or empty."
+          0...1_000, "url", "This setting must be an https URL, an email address, or empty."
         ) { $0.isEmpty || Self.destination($0) != nil },
         "",
         "the page or the email address that helps users, linked below the pages"
       )
     )
-    terms = Destination(
-      url: read.url("terms_url", "the terms of the app, linked below the pages")
-    )
+    terms = Destination(url: read.url("terms_url", "the terms of the app, linked below the pages"))
     privacy = Destination(
       url: read.url("privacy_url", "the privacy policy of the app, linked below the pages")
     )
     let languages = Languages.all.catalogs.map(\.language)
     language = read.text(
-      "default_language",
-      SettingRule(.choice(languages)),
-      Catalog.english.language,
+      "default_language", SettingRule(.choice(languages)), Catalog.english.language,
       "the language of the pages for browsers that prefer none of \(languages.joined(separator: ", "))"
     )
   }
@@ -93,8 +85,7 @@ extension SettingsReader {
     text(
       name,
       .text(
-        0...1_000,
-        "url",
+        0...1_000, "url",
         "This setting must be an https URL, or empty. Only this machine may use http."
       ) { $0.isEmpty || Destination(url: $0) != nil },
       "",

@@ -22,8 +22,7 @@ enum BrowserNote: String {
     guard let browser = call.knownBrowser,
       let text = Cookie.value(of: name(call), in: call.request.field(.cookie)),
       let (json, hasExpired) = call.context.keys.master.openedText(
-        text,
-        as: sealName(browser.text, call)
+        text, as: sealName(browser.text, call)
       ), !hasExpired
     else { return nil }
     return json["email"]?.string

@@ -16,9 +16,7 @@ extension Call {
   /// - Returns: the errors that the page of the form shows; none if the work is done.
   /// - Throws: a failure that has a page of its own.
   func errors(
-    wrong: FormError.Kind,
-    flow: String? = nil,
-    of work: @EventLoop () async throws(Failure) -> Void
+    wrong: FormError.Kind, flow: String? = nil, of work: @EventLoop () async throws(Failure) -> Void
   ) async throws(Failure) -> [FormError] {
     do throws(Failure) {
       try await work()
@@ -39,11 +37,7 @@ extension Call {
   /// Returns a page with the errors of its last form.
   ///
   /// After too many attempts, the status is 429, and `Retry-After` has the time of the next one.
-  func response(
-    with page: Page,
-    errors: [FormError],
-    locales: [String] = []
-  ) -> Response {
+  func response(with page: Page, errors: [FormError], locales: [String] = []) -> Response {
     let throttled = errors.first { $0.kind == .attempts || $0.kind == .unavailable }
     let status: Status =
       switch throttled?.kind {

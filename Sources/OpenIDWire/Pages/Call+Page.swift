@@ -24,10 +24,7 @@ extension Call {
   ///     response to a POST, which has no address.
   /// - Returns: the response, with the cookies of the browser.
   func response(
-    with page: Page,
-    _ status: Status = .ok,
-    locales: [String] = [],
-    hasLanguages: Bool = true
+    with page: Page, _ status: Status = .ok, locales: [String] = [], hasLanguages: Bool = true
   ) -> Response {
     let pages = pages
     let catalog = catalog(locales)
@@ -37,8 +34,7 @@ extension Call {
       languages: links,
       footer: pages.footer,
       printed: .message(
-        .printedOn,
-        ["time": .time(CalendarTime(seconds: time(nil), nanoseconds: 0))]
+        .printedOn, ["time": .time(CalendarTime(seconds: time(nil), nanoseconds: 0))]
       )
     )
     var response = Response(status)

@@ -28,8 +28,7 @@ import WireKit
     case .unknownApplication: return .unknownApplication()
     case .unregisteredRedirect:
       return .unregisteredRedirect(
-        client: failure["client"]?.string ?? "",
-        uri: failure["redirect_uri"]?.string ?? ""
+        client: failure["client"]?.string ?? "", uri: failure["redirect_uri"]?.string ?? ""
       )
     case .authorizationExpired, .sessionEnded, .deviceUnknown, .notLoggedIn:
       return .expired(restart: Destination(.account))
@@ -79,14 +78,12 @@ import WireKit
     let renderer = PageRenderer(
       branding: Branding(name: "Dossier"),
       assets: PageAssets(
-        stylesheet: AssetRoutes.path("page.css"),
-        script: AssetRoutes.path("page.js")
+        stylesheet: AssetRoutes.path("page.css"), script: AssetRoutes.path("page.js")
       )
     )
     let page = page(for: failure, nil)
     return WebServerPage(
-      MediaType(rawValue: "text/html"),
-      renderer.html(page, PageContext(catalog: .english)),
+      MediaType(rawValue: "text/html"), renderer.html(page, PageContext(catalog: .english)),
       policy: renderer.headers(of: page).contentSecurityPolicy
     )
   }

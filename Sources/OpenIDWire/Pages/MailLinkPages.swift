@@ -15,9 +15,7 @@ import WireKit
   nonisolated static let routes: [Route] =
     VerificationPages.routes + ResetPages.routes + RestorePages.routes + [
       Route(
-        .get,
-        "/u/done/{task}",
-        access: .open,
+        .get, "/u/done/{task}", access: .open,
         summary: "Show that the task of a mailed link is done"
       ) { (call) throws(Failure) in
         let name = call.text("task")
@@ -30,9 +28,7 @@ import WireKit
   ///
   /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
   static func token(
-    _ text: String?,
-    for purpose: EmailToken.Purpose,
-    _ call: Call
+    _ text: String?, for purpose: EmailToken.Purpose, _ call: Call
   ) async throws(Failure) -> PresentedEmailToken {
     guard let text else { throw .invalidMailToken }
     return try await PresentedEmailToken(text, for: purpose, call.context)
@@ -50,9 +46,7 @@ import WireKit
 
   /// Returns the response after the task of a token: to the URL of its ticket, or to our page.
   static func completed(
-    _ task: Page.CompletedTask,
-    by token: PresentedEmailToken,
-    _ call: Call
+    _ task: Page.CompletedTask, by token: PresentedEmailToken, _ call: Call
   ) -> Response {
     if let url = token.subject.resultURL {
       let target = RedirectTarget(url)

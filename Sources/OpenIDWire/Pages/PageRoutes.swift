@@ -9,11 +9,7 @@ enum PageRoutes {
     return AssetRoutes.routes + AvatarRoutes.routes
       + pages.map { route in
         Route(
-          route.method,
-          route.pattern,
-          access: route.access,
-          body: route.body,
-          isCrossOrigin: false,
+          route.method, route.pattern, access: route.access, body: route.body, isCrossOrigin: false,
           summary: route.summary
         ) { (call) async throws(Failure) in
           await call.findProfileLanguage()

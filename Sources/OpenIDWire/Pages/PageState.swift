@@ -33,8 +33,7 @@ struct PageState {
     guard let text = FormValues(call.request.query)?[Self.parameter],
       let browser = call.knownBrowser,
       let (json, hasExpired) = call.context.keys.master.openedText(
-        text,
-        as: Self.name(String(call.request.path), browser, call)
+        text, as: Self.name(String(call.request.path), browser, call)
       ), !hasExpired
     else { return }
     errors = json["errors"]?.array?.compactMap { $0.string.flatMap(FormError.init) } ?? []
@@ -60,9 +59,7 @@ struct PageState {
   }
 
   @EventLoop private static func name(
-    _ path: String,
-    _ browser: BrowserKey,
-    _ call: Call
+    _ path: String, _ browser: BrowserKey, _ call: Call
   ) -> String {
     "page \(path) \(browser.text) \(call.context.principal.user?.text ?? "")"
   }

@@ -15,8 +15,7 @@ extension Call {
     response.add(.contentType, literal: "text/plain; charset=utf-8")
     // Names of apps are lower-case letters, digits and hyphens.
     response.add(
-      .contentDisposition,
-      "attachment; filename=\"\(context.app.name)-recovery-codes.txt\""
+      .contentDisposition, "attachment; filename=\"\(context.app.name)-recovery-codes.txt\""
     )
     response.add(.cacheControl, literal: "no-store")
     return response

@@ -15,11 +15,8 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .get,
-      path,
-      access: .open,
-      summary: "Show the form of a new password, or the one that requests a link to it",
-      show
+      .get, path, access: .open,
+      summary: "Show the form of a new password, or the one that requests a link to it", show
     ),
     Route(.post, path, access: .open, body: .form, summary: "Set a new password", save),
   ]
@@ -32,8 +29,7 @@ import WireKit
     do throws(Failure) {
       let token = try await MailLinkPages.token(text, for: .reset, call)
       let page = Page.newPassword(
-        MailLinkPages.target(path, text, call),
-        email: token.subject.email,
+        MailLinkPages.target(path, text, call), email: token.subject.email,
         minimumPassword: call.context.app.accountSettings.passwordMinLength,
         errors: state.errors.pageErrors
       )
@@ -75,10 +71,7 @@ import WireKit
   }
 
   /// Mails a link to a new password, and returns the errors of the request.
-  static func errors(
-    requesting email: String,
-    _ call: Call
-  ) async throws(Failure) -> [FormError] {
+  static func errors(requesting email: String, _ call: Call) async throws(Failure) -> [FormError] {
     if let error = FormError.error(ofEmail: email) { return [error] }
     return try await call.errors(wrong: .emailMalformed) { () async throws(Failure) in
       try await Emails.requestReset(of: email, call.context)

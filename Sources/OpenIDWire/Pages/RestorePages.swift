@@ -23,8 +23,7 @@ import WireKit
       let token = try await MailLinkPages.token(text, for: .restore, call)
       let state = PageState(of: call)
       let page = Page.restoreAddress(
-        MailLinkPages.target(path, text ?? "", call),
-        email: token.subject.email,
+        MailLinkPages.target(path, text ?? "", call), email: token.subject.email,
         minimumPassword: call.context.app.accountSettings.passwordMinLength,
         errors: state.errors.pageErrors
       )

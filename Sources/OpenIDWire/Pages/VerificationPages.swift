@@ -20,12 +20,8 @@ import WireKit
     Route(.get, path, access: .open, summary: "Show the form that verifies an address", show),
     Route(.post, path, access: .open, body: .form, summary: "Verify an address", verify),
     Route(
-      .post,
-      disownPath,
-      access: .open,
-      body: .form,
-      summary: "Let the owner of an address choose a new password",
-      disown
+      .post, disownPath, access: .open, body: .form,
+      summary: "Let the owner of an address choose a new password", disown
     ),
   ]
 
@@ -38,11 +34,9 @@ import WireKit
       let state = PageState(of: call)
       let knowsPassword = try await knowsPassword(of: token, call)
       let page = Page.confirmAddress(
-        MailLinkPages.target(path, text, call),
-        email: token.subject.email,
+        MailLinkPages.target(path, text, call), email: token.subject.email,
         asksForPassword: try await user(of: token, call) == nil && !knowsPassword,
-        disown: MailLinkPages.target(disownPath, text, call),
-        errors: state.errors.pageErrors
+        disown: MailLinkPages.target(disownPath, text, call), errors: state.errors.pageErrors
       )
       return call.response(with: page, errors: state.errors)
     } catch .invalidMailToken {
@@ -109,8 +103,7 @@ import WireKit
   ///
   /// - Throws: `.databaseUnavailable`.
   private static func knowsPassword(
-    of token: PresentedEmailToken,
-    _ call: Call
+    of token: PresentedEmailToken, _ call: Call
   ) async throws(Failure) -> Bool {
     guard let address = BrowserNote.password.address(call) else { return false }
     let key = try await EmailAddress(address, call.context).key
@@ -119,8 +112,7 @@ import WireKit
 
   /// Returns the user of a token, if signed in at the pages in this browser.
   private static func user(
-    of token: PresentedEmailToken,
-    _ call: Call
+    of token: PresentedEmailToken, _ call: Call
   ) async throws(Failure) -> BrowserUser? {
     call.findSignInDevice()
     return try await BrowserUsers.list(call.context).first { $0.user == token.user }

@@ -48,23 +48,17 @@ struct AuthorizationParameters {
 
   /// Finds the resource server of a request, and the user whom it names by an ID token.
   @EventLoop private static func find(
-    _ values: FormValues,
-    into request: inout AuthorizationRequest,
-    _ call: Call
+    _ values: FormValues, into request: inout AuthorizationRequest, _ call: Call
   ) async throws(Failure) -> (ResourceServer?, AuthorizationError?) {
     let (context, issuer) = (call.context, call.issuer)
     var (server, fault): (ResourceServer?, AuthorizationError?) = (nil, nil)
     if let audience = Provider.api(values["audience"] ?? values["resource"], at: issuer) {
       server = try await ResourceServers.find(
-        audience: audience,
-        at: issuer,
-        of: context.app.id,
-        context
+        audience: audience, at: issuer, of: context.app.id, context
       )
       if server == nil {
         fault = AuthorizationError(
-          "invalid_target",
-          "No resource server has the identifier \(audience.excerpt(200))."
+          "invalid_target", "No resource server has the identifier \(audience.excerpt(200))."
         )
       }
     }
@@ -88,8 +82,7 @@ struct AuthorizationParameters {
   /// - Returns: the request, and why the client gets an error instead of a code.
   /// - Throws: `.unregisteredRedirect`.
   static func request(
-    _ values: FormValues,
-    of client: Client
+    _ values: FormValues, of client: Client
   ) throws(Failure) -> (AuthorizationRequest, AuthorizationError?) {
     var request = try redirecting(values, client)
     var fault: AuthorizationError?
@@ -122,8 +115,7 @@ struct AuthorizationParameters {
   // MARK: Where the response goes
 
   private static func redirecting(
-    _ values: FormValues,
-    _ client: Client
+    _ values: FormValues, _ client: Client
   ) throws(Failure) -> AuthorizationRequest {
     let registered = client.settings.callbackURLs
     let named = values["redirect_uri"] ?? ""
@@ -139,15 +131,12 @@ struct AuthorizationParameters {
   }
 
   private static func readResponse(
-    _ values: FormValues,
-    _ client: Client,
-    into request: inout AuthorizationRequest
+    _ values: FormValues, _ client: Client, into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
     if let mode = values["response_mode"], !mode.isEmpty {
       guard let mode = ResponseMode(rawValue: mode) else {
         throw AuthorizationError(
-          "invalid_request",
-          "response_mode must be query, form_post or web_message."
+          "invalid_request", "response_mode must be query, form_post or web_message."
         )
       }
       request.mode = mode
@@ -164,8 +153,7 @@ struct AuthorizationParameters {
     // SDKs that name an organization refuse tokens without it.
     if values["organization"]?.isEmpty == false {
       throw AuthorizationError(
-        "invalid_request",
-        "parameter organization is not allowed for this client"
+        "invalid_request", "parameter organization is not allowed for this client"
       )
     }
   }
@@ -173,9 +161,7 @@ struct AuthorizationParameters {
   // MARK: Proof and prompts
 
   private static func readProof(
-    _ values: FormValues,
-    _ client: Client,
-    into request: inout AuthorizationRequest
+    _ values: FormValues, _ client: Client, into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
     guard let challenge = values["code_challenge"] else {
       guard !client.requiresPKCE else {
@@ -202,8 +188,7 @@ struct AuthorizationParameters {
   }
 
   private static func readPrompts(
-    _ values: FormValues,
-    into request: inout AuthorizationRequest
+    _ values: FormValues, into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
     for word in (values["prompt"] ?? "").split(separator: " ") {
       guard let prompt = Prompt(rawValue: String(word)) else {
@@ -226,9 +211,7 @@ struct AuthorizationParameters {
   }
 
   private static func readConnection(
-    _ values: FormValues,
-    _ client: Client,
-    into request: inout AuthorizationRequest
+    _ values: FormValues, _ client: Client, into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
     guard let name = values["connection"], !name.isEmpty else { return }
     request.connection = ClientSettings.Connection.allCases.first {

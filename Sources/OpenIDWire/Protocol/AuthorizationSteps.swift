@@ -44,10 +44,7 @@ import WireKit
   /// - Returns: the response.
   /// - Throws: `.authorizationExpired`, `.databaseUnavailable`.
   static func response(
-    to step: AuthorizationStep,
-    of authorization: Authorization,
-    _ handOver: HandOver,
-    _ call: Call,
+    to step: AuthorizationStep, of authorization: Authorization, _ handOver: HandOver, _ call: Call,
     isFirst: Bool = false
   ) async throws(Failure) -> Response {
     let context = call.context
@@ -66,9 +63,7 @@ import WireKit
     case .finish(let user):
       context.principal = user.principal(in: context.app.id)
       let code = try await AuthorizationCodes.issue(
-        for: authorization,
-        to: context.principal,
-        context
+        for: authorization, to: context.principal, context
       )
       return handOver.response(code: code, to: call, afterForm: !isFirst)
     }
@@ -92,8 +87,7 @@ import WireKit
   }
 
   private static func handOver(
-    _ authorization: Authorization,
-    _ call: Call
+    _ authorization: Authorization, _ call: Call
   ) async throws(Failure) -> (Client, HandOver) {
     let (app, request) = (call.context.app.id, authorization.request)
     guard let client = try await Clients.client(request.client, of: app, call.context) else {

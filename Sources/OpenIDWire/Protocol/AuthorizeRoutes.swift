@@ -11,21 +11,12 @@ import WireKit
 @EventLoop enum AuthorizeRoutes {
   nonisolated static let routes = [
     Route(
-      .get,
-      "/authorize",
-      access: .open,
-      isCrossOrigin: false,
-      summary: "Sign a user in for an application",
-      authorize
+      .get, "/authorize", access: .open, isCrossOrigin: false,
+      summary: "Sign a user in for an application", authorize
     ),
     Route(
-      .post,
-      "/authorize",
-      access: .open,
-      body: .of(.form, limit: 16_384),
-      isCrossOrigin: false,
-      summary: "Sign a user in for an application, with the parameters in the body",
-      authorize
+      .post, "/authorize", access: .open, body: .of(.form, limit: 16_384), isCrossOrigin: false,
+      summary: "Sign a user in for an application, with the parameters in the body", authorize
     ),
   ]
 
@@ -44,16 +35,12 @@ import WireKit
   }
 
   private static func begin(
-    _ parameters: AuthorizationParameters,
-    _ handOver: HandOver,
-    _ call: Call
+    _ parameters: AuthorizationParameters, _ handOver: HandOver, _ call: Call
   ) async throws(Failure) -> Response {
     call.findSignInDevice()
     let step = try await Authorizations.step(
-      of: Authorization(unstored: parameters.request),
-      for: parameters.client,
-      at: parameters.server,
-      call.context
+      of: Authorization(unstored: parameters.request), for: parameters.client,
+      at: parameters.server, call.context
     )
     // A page may ask silently as often as it likes. A refusal stores nothing.
     if parameters.request.prompts.contains(.none),
@@ -62,17 +49,10 @@ import WireKit
       return handOver.response(error, to: call)
     }
     let authorization = try await Authorizations.begin(
-      parameters.request,
-      in: call.browser.key,
-      by: step.user,
-      call.context
+      parameters.request, in: call.browser.key, by: step.user, call.context
     )
     return try await AuthorizationSteps.response(
-      to: step,
-      of: authorization,
-      handOver,
-      call,
-      isFirst: true
+      to: step, of: authorization, handOver, call, isFirst: true
     )
   }
 }

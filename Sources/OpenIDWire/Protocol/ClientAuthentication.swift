@@ -14,8 +14,7 @@ import WireKit
   ///
   /// `wrong` is the error for a wrong or missing secret.
   static func response(
-    to call: Call,
-    wrong: TokenError = .wrongSecret,
+    to call: Call, wrong: TokenError = .wrongSecret,
     _ body: (TokenParameters, Client) async throws(TokenError) -> Response
   ) async -> Response {
     let parameters = TokenParameters(call)
@@ -45,8 +44,7 @@ import WireKit
   /// - Returns: the client, which is not authenticated.
   /// - Throws: the error of the endpoint.
   private static func client(
-    _ parameters: TokenParameters,
-    _ call: Call
+    _ parameters: TokenParameters, _ call: Call
   ) async throws(TokenError) -> (Client, Proof?) {
     let basic = call.request.field(.authorization).flatMap(BasicCredentials.init)
     if BasicCredentials.areSent(by: call.request), basic == nil {
@@ -92,10 +90,7 @@ import WireKit
   ///   - call: the request.
   /// - Throws: `wrong`, or the error of the endpoint after too many wrong secrets.
   private static func require(
-    _ proof: Proof?,
-    of client: Client,
-    orThrow wrong: TokenError,
-    _ call: Call
+    _ proof: Proof?, of client: Client, orThrow wrong: TokenError, _ call: Call
   ) async throws(TokenError) {
     guard !client.kind.isPublic else { return }
     let (app, context) = (call.context.app.id, call.context)

@@ -47,15 +47,13 @@ extension DirectGrant {
       try requireRealm(.emailCode)
       let (email, code) = (try parameters.required("username"), try parameters.required("otp"))
       return try await complete(
-        try await signIn(),
-        wrong: .invalidGrant("Wrong email or verification code.")
+        try await signIn(), wrong: .invalidGrant("Wrong email or verification code.")
       ) { style async throws(Failure) in
         try await EmailCodes.signIn(code, at: email, as: style, context)
       }
     case .factorCode:
       return try await tokens(
-        bySecondFactor: try parameters.required("otp"),
-        wrong: .invalidGrant("Invalid otp_code.")
+        bySecondFactor: try parameters.required("otp"), wrong: .invalidGrant("Invalid otp_code.")
       )
     case .recoveryCode:
       return try await tokens(
@@ -68,20 +66,17 @@ extension DirectGrant {
   private func tokensByPassword() async throws(TokenError) -> IssuedTokens {
     let context = call.context
     let credentials = Credentials(
-      email: try parameters.required("username"),
-      password: try parameters.required("password")
+      email: try parameters.required("username"), password: try parameters.required("password")
     )
     return try await complete(
-      try await signIn(),
-      wrong: .invalidGrant("Wrong email or password.")
+      try await signIn(), wrong: .invalidGrant("Wrong email or password.")
     ) { style async throws(Failure) in
       try await Users.signIn(credentials, as: style, reportsBlock: true, context)
     }
   }
 
   private func tokens(
-    bySecondFactor code: String,
-    wrong: TokenError
+    bySecondFactor code: String, wrong: TokenError
   ) async throws(TokenError) -> IssuedTokens {
     let context = call.context
     let token = try parameters.required("mfa_token")
@@ -91,10 +86,7 @@ extension DirectGrant {
     guard let step else { throw .invalidGrant("Malformed mfa_token") }
     guard !step.hasExpired else {
       throw TokenError(
-        .badRequest,
-        "invalid_grant",
-        "mfa_token is expired",
-        auth0: (.forbidden, "expired_token")
+        .badRequest, "invalid_grant", "mfa_token is expired", auth0: (.forbidden, "expired_token")
       )
     }
     guard let flow = step.flow else {
@@ -118,10 +110,7 @@ extension DirectGrant {
     if let audience = Provider.api(try parameters.audience(), at: call.issuer) {
       server = try await call.attempt { () async throws(Failure) in
         try await ResourceServers.find(
-          audience: audience,
-          at: call.issuer,
-          of: context.app.id,
-          context
+          audience: audience, at: call.issuer, of: context.app.id, context
         )
       }
       guard server != nil else {
@@ -130,8 +119,7 @@ extension DirectGrant {
     }
     guard !client.needsConsent(at: server) else {
       throw TokenError(
-        .badRequest,
-        "unauthorized_client",
+        .badRequest, "unauthorized_client",
         "Users must consent to this API. Only the hosted pages can ask for that.",
         auth0: (.forbidden, "consent_required")
       )
@@ -142,8 +130,7 @@ extension DirectGrant {
 
   /// Signs in; throws `mfa_required` if the user needs a second factor.
   private func complete(
-    _ signIn: DirectSignIn,
-    wrong: TokenError,
+    _ signIn: DirectSignIn, wrong: TokenError,
     _ verb: @EventLoop (SessionStyle) async throws(Failure) -> Sessions.TokenSet
   ) async throws(TokenError) -> IssuedTokens {
     do throws(Failure) {
@@ -159,8 +146,7 @@ extension DirectGrant {
   }
 
   private func secondStep(
-    of signIn: DirectSignIn,
-    _ failure: Failure
+    of signIn: DirectSignIn, _ failure: Failure
   ) async throws(TokenError) -> TokenError {
     let enrolls = failure["methods"]?.array?.contains("enroll") == true
     let token = try await call.attempt { () async throws(Failure) in

@@ -18,21 +18,12 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .get,
-      path,
-      access: .open,
-      isCrossOrigin: false,
-      summary: "Sign the user of a client out, without a question if it has a session here",
-      begin
+      .get, path, access: .open, isCrossOrigin: false,
+      summary: "Sign the user of a client out, without a question if it has a session here", begin
     ),
     Route(
-      .post,
-      confirmPath,
-      access: .open,
-      body: .form,
-      isCrossOrigin: false,
-      summary: "Sign out, after the user has agreed",
-      confirm
+      .post, confirmPath, access: .open, body: .form, isCrossOrigin: false,
+      summary: "Sign out, after the user has agreed", confirm
     ),
   ]
 
@@ -68,15 +59,12 @@ import WireKit
   /// was first: another user of the browser stays.
   /// - Returns: nil if no user has a session that would end.
   private static func leaving(
-    _ request: DirectLogoutRequest,
-    _ call: Call
+    _ request: DirectLogoutRequest, _ call: Call
   ) async throws(Failure) -> (leaving: Leaving, isProven: Bool)? {
     if let client = request.client {
       let users = try await call.usersOfBrowser()
       let newest = try await BrowserUsers.newestSession(
-        of: client.id,
-        among: users.map(\.user),
-        call.context
+        of: client.id, among: users.map(\.user), call.context
       )
       if let newest, let user = users.first(where: { $0.user == newest.user }) {
         return try await Leaving.named(user, call).map { ($0, newest.isInUse) }

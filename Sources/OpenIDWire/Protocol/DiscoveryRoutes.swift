@@ -14,10 +14,7 @@ import WireKit
   nonisolated static let routes =
     ["openid-configuration", "oauth-authorization-server"].map { name in
       Route(
-        .get,
-        "/.well-known/\(name)",
-        access: .open,
-        isCrossOrigin: false,
+        .get, "/.well-known/\(name)", access: .open, isCrossOrigin: false,
         summary: "Describe the endpoints of the issuer"
       ) { call throws(Failure) in
         var response = Response(.ok)
@@ -28,10 +25,7 @@ import WireKit
       }
     } + [
       Route(
-        .get,
-        "/.well-known/jwks.json",
-        access: .open,
-        isCrossOrigin: false,
+        .get, "/.well-known/jwks.json", access: .open, isCrossOrigin: false,
         summary: "Read the public keys of the issuer"
       ) { call async throws(Failure) in
         let context = call.context

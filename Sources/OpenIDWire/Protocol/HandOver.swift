@@ -51,11 +51,7 @@ import WireKit
     return values
   }
 
-  private func response(
-    _ values: [(String, String)],
-    to call: Call,
-    afterForm: Bool
-  ) -> Response {
+  private func response(_ values: [(String, String)], to call: Call, afterForm: Bool) -> Response {
     let values = complete(values)
     let target = RedirectTarget(request.redirect)
     switch request.mode {
@@ -72,16 +68,12 @@ import WireKit
   }
 
   private func query(
-    _ values: [(String, String)],
-    _ target: RedirectTarget,
-    to call: Call,
-    afterForm: Bool
+    _ values: [(String, String)], _ target: RedirectTarget, to call: Call, afterForm: Bool
   ) -> Response {
     let url = target.url(with: values)
     if afterForm, let destination = Destination(url, of: target) {
       return call.response(
-        with: .handOver(to: destination, client: client.name),
-        hasLanguages: false
+        with: .handOver(to: destination, client: client.name), hasLanguages: false
       )
     }
     var response = Response(call.request.method == .get ? .found : .seeOther, redirectingTo: url)

@@ -35,8 +35,7 @@ import WireKit
     }
     let picture = call.image(user.picture)
     return Leaving(
-      user: user.user,
-      person: Person(name: user.name, email: user.email, picture: picture)
+      user: user.user, person: Person(name: user.name, email: user.email, picture: picture)
     )
   }
 
@@ -58,15 +57,11 @@ import WireKit
   ///   - locales: the languages that the client prefers.
   /// - Returns: the page.
   func question(
-    _ confirmation: LocalPath,
-    of path: String,
-    _ fields: [HiddenField],
-    _ call: Call,
+    _ confirmation: LocalPath, of path: String, _ fields: [HiddenField], _ call: Call,
     locales: [String] = []
   ) -> Response {
     let page = Page.signOut(
-      call.target(confirmation, of: path, fields),
-      person: person,
+      call.target(confirmation, of: path, fields), person: person,
       stay: call.target(confirmation, of: path, fields + [.stay])
     )
     return call.response(with: page, locales: locales)

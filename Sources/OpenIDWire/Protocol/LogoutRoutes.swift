@@ -19,36 +19,19 @@ import WireKit
 
   nonisolated static let routes = [
     Route(
-      .get,
-      path,
-      access: .open,
-      isCrossOrigin: false,
-      summary: "Sign the user of the browser out",
+      .get, path, access: .open, isCrossOrigin: false, summary: "Sign the user of the browser out",
       begin
     ),
     Route(
-      .post,
-      path,
-      access: .open,
-      body: .form,
-      isCrossOrigin: false,
-      summary: "Sign the user of the browser out, with the parameters in the body",
-      begin
+      .post, path, access: .open, body: .form, isCrossOrigin: false,
+      summary: "Sign the user of the browser out, with the parameters in the body", begin
     ),
     Route(
-      .post,
-      confirmPath,
-      access: .open,
-      body: .form,
-      isCrossOrigin: false,
-      summary: "Sign out, after the user has agreed",
-      confirm
+      .post, confirmPath, access: .open, body: .form, isCrossOrigin: false,
+      summary: "Sign out, after the user has agreed", confirm
     ),
     Route(
-      .get,
-      donePath,
-      access: .open,
-      isCrossOrigin: false,
+      .get, donePath, access: .open, isCrossOrigin: false,
       summary: "Show that the user is signed out"
     ) { (call) async throws(Failure) in try await call.signedOut() },
   ]
@@ -68,11 +51,7 @@ import WireKit
       return try ending(request, call, afterForm: false)
     }
     return leaving.question(
-      LocalPath(checked: confirmPath),
-      of: path,
-      request.fields,
-      call,
-      locales: request.locales
+      LocalPath(checked: confirmPath), of: path, request.fields, call, locales: request.locales
     )
   }
 
@@ -89,9 +68,7 @@ import WireKit
   }
 
   private static func ending(
-    _ request: LogoutRequest,
-    _ call: Call,
-    afterForm: Bool
+    _ request: LogoutRequest, _ call: Call, afterForm: Bool
   ) throws(Failure) -> Response {
     try call.signedOut(by: request.client, to: request.target, afterForm: afterForm)
   }
@@ -122,12 +99,7 @@ private struct LogoutRequest {
     guard let session else { return nil }
     let id = client.flatMap { ClientID($0) }
     guard client == nil || id != nil else { return nil }
-    return try await BrowserUsers.user(
-      ofClientSession: session,
-      of: id,
-      among: users,
-      call.context
-    )
+    return try await BrowserUsers.user(ofClientSession: session, of: id, among: users, call.context)
   }
 
   /// - Throws: `.unknownApplication` for another client than that of the ID token;

@@ -11,12 +11,8 @@ import WireKit
 @EventLoop enum PasswordlessRoutes {
   nonisolated static let routes = [
     Route(
-      .post,
-      "/passwordless/start",
-      access: .open,
-      body: .token,
-      summary: "Email a code, which the client exchanges for tokens",
-      start
+      .post, "/passwordless/start", access: .open, body: .token,
+      summary: "Email a code, which the client exchanges for tokens", start
     )
   ]
 

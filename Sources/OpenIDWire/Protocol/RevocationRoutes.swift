@@ -13,20 +13,12 @@ import WireKit
 @EventLoop enum RevocationRoutes {
   nonisolated static let routes = [
     Route(
-      .post,
-      "/oauth/revoke",
-      access: .open,
-      body: .token,
-      summary: "End the session of a token",
+      .post, "/oauth/revoke", access: .open, body: .token, summary: "End the session of a token",
       revoke
     ),
     Route(
-      .post,
-      "/oauth/introspect",
-      access: .open,
-      body: .token,
-      summary: "Tell a back end whether a token is valid",
-      introspect
+      .post, "/oauth/introspect", access: .open, body: .token,
+      summary: "Tell a back end whether a token is valid", introspect
     ),
   ]
 
@@ -39,8 +31,7 @@ import WireKit
       }
       guard isKnown else {
         throw TokenError(
-          .badRequest,
-          "unsupported_token_type",
+          .badRequest, "unsupported_token_type",
           "A token without a user has no session to end: remove the grant of the client."
         )
       }

@@ -24,11 +24,8 @@ struct TokenError: Error {
   fileprivate(set) var retryAfter: Duration?
 
   init(
-    _ status: Status,
-    _ code: String,
-    _ description: String,
-    auth0: (status: Status, code: String)? = nil,
-    auth0Description: String? = nil
+    _ status: Status, _ code: String, _ description: String,
+    auth0: (status: Status, code: String)? = nil, auth0Description: String? = nil
   ) {
     (self.status, self.code, self.description) = (status, code, description)
     self.auth0 = auth0.map { ($0.status, $0.code, auth0Description ?? description) }
@@ -40,10 +37,7 @@ struct TokenError: Error {
 
   static func invalidGrant(_ description: String, auth0Description: String? = nil) -> TokenError {
     TokenError(
-      .badRequest,
-      "invalid_grant",
-      description,
-      auth0: (.forbidden, "invalid_grant"),
+      .badRequest, "invalid_grant", description, auth0: (.forbidden, "invalid_grant"),
       auth0Description: auth0Description
     )
   }
@@ -51,8 +45,7 @@ struct TokenError: Error {
   /// The error for a code or its proof, with the cause and what to do.
   private static func invalidGrant(_ failure: Failure, auth0Description: String) -> TokenError {
     .invalidGrant(
-      "\(failure.type.title) \(failure.explanation)",
-      auth0Description: auth0Description
+      "\(failure.type.title) \(failure.explanation)", auth0Description: auth0Description
     )
   }
 
@@ -68,32 +61,24 @@ struct TokenError: Error {
 
   /// The error for a wrong secret, or for a missing one.
   static let wrongSecret = TokenError(
-    .unauthorized,
-    "invalid_client",
+    .unauthorized, "invalid_client",
     "The secret or the assertion of the client is missing or wrong.",
-    auth0: (.unauthorized, "access_denied"),
-    auth0Description: "Unauthorized"
+    auth0: (.unauthorized, "access_denied"), auth0Description: "Unauthorized"
   )
   /// The same error at the siblings of the token endpoint.
   static let invalidClient = TokenError(
-    .unauthorized,
-    "invalid_client",
-    wrongSecret.description,
-    auth0: (.unauthorized, "invalid_client"),
-    auth0Description: "Unauthorized"
+    .unauthorized, "invalid_client", wrongSecret.description,
+    auth0: (.unauthorized, "invalid_client"), auth0Description: "Unauthorized"
   )
   static let unknownClient = TokenError(.unauthorized, "invalid_client", "Unknown client")
 
   static let unauthorizedClient = TokenError(
-    .badRequest,
-    "unauthorized_client",
-    "This client may not use this grant_type.",
+    .badRequest, "unauthorized_client", "This client may not use this grant_type.",
     auth0: (.forbidden, "unauthorized_client")
   )
 
   static let unsupportedGrantType = TokenError(
-    .badRequest,
-    "unsupported_grant_type",
+    .badRequest, "unsupported_grant_type",
     "grant_type must be one of grant_types_supported in the discovery document.",
     auth0: (.forbidden, "unsupported_grant_type")
   )
@@ -109,9 +94,7 @@ struct TokenError: Error {
     case .invalidRefreshToken: self = .invalidGrant("Unknown or invalid refresh token.")
     case .refreshOfBlockedUser: self = .invalidGrant("user is blocked")
     case .refreshOfDeletedUser:
-      self = .invalidGrant(
-        "The refresh_token was generated for a user who doesn't exist anymore."
-      )
+      self = .invalidGrant("The refresh_token was generated for a user who doesn't exist anymore.")
     case .userBlocked: self = .unauthorized("user is blocked")
     case .emailUnverified: self = .unauthorized(failure.type.title)
     case .tooManyAttempts: self.init(.tooManyRequests, "too_many_attempts", failure.type.title)
@@ -119,10 +102,7 @@ struct TokenError: Error {
     case .scopeNotGranted: self.init(.badRequest, "invalid_scope", failure.explanation)
     case .clientScopesNotGranted:
       self.init(
-        .badRequest,
-        "invalid_scope",
-        failure.explanation,
-        auth0: (.forbidden, "access_denied")
+        .badRequest, "invalid_scope", failure.explanation, auth0: (.forbidden, "access_denied")
       )
     case .audienceNotGranted: self = .invalidTarget(failure.explanation)
     case .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded:
@@ -146,16 +126,13 @@ struct TokenError: Error {
 
   var json: JSON {
     .object(
-      JSONObject(
-        [("error", .string(code)), ("error_description", .string(description))] + members
-      )
+      JSONObject([("error", .string(code)), ("error_description", .string(description))] + members)
     )
   }
 
   /// Returns the response to a client of a profile.
   @EventLoop func response(
-    to call: Call,
-    for profile: ClientSettings.ClaimsProfile = .oidc
+    to call: Call, for profile: ClientSettings.ClaimsProfile = .oidc
   ) -> Response {
     if profile == .auth0, let auth0 {
       var error = TokenError(auth0.status, auth0.code, auth0.description)

@@ -12,11 +12,7 @@ import WireKit
 @EventLoop enum TokenRoutes {
   nonisolated static let routes = [
     Route(
-      .post,
-      "/oauth/token",
-      access: .open,
-      body: .token,
-      issuesSecrets: true,
+      .post, "/oauth/token", access: .open, body: .token, issuesSecrets: true,
       summary: "Exchange a code, a refresh token, a password or a client's secret for tokens"
     ) { call in
       await ClientAuthentication.response(to: call) {
@@ -30,18 +26,13 @@ import WireKit
   ///
   /// - Throws: the error of the token endpoint.
   private static func tokens(
-    _ parameters: TokenParameters,
-    _ client: Client,
-    _ call: Call
+    _ parameters: TokenParameters, _ client: Client, _ call: Call
   ) async throws(TokenError) -> IssuedTokens {
     let type = try parameters.required("grant_type")
     let (context, provider, scopes) = (call.context, call.provider, parameters.scopes)
     if let grant = DirectGrant(rawValue: type) {
       let exchange = DirectExchange(
-        parameters: parameters,
-        client: client,
-        provider: provider,
-        call: call
+        parameters: parameters, client: client, provider: provider, call: call
       )
       return try await exchange.tokens(grant)
     }
@@ -53,8 +44,7 @@ import WireKit
     case .authorizationCode:
       let code = try parameters.required("code")
       let proof = AuthorizationCodes.Proof(
-        redirect: parameters["redirect_uri"],
-        verifier: parameters["code_verifier"],
+        redirect: parameters["redirect_uri"], verifier: parameters["code_verifier"],
         audience: try parameters.audience()
       )
       return try await call.attempt { () async throws(Failure) in
@@ -64,12 +54,7 @@ import WireKit
       let (token, audience) = (try parameters.required("refresh_token"), try parameters.audience())
       return try await call.attempt { () async throws(Failure) in
         try await ClientTokens.refresh(
-          token,
-          scopes,
-          for: audience,
-          by: client,
-          at: provider,
-          context
+          token, scopes, for: audience, by: client, at: provider, context
         )
       }
     case .clientCredentials:

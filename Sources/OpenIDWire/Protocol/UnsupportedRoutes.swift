@@ -25,16 +25,12 @@ enum UnsupportedRoutes {
 
   private static func refusal(_ method: Method, _ path: String, _ grant: String) -> Route {
     Route(
-      method,
-      path,
-      access: .open,
+      method, path, access: .open,
       body: method == .get ? .none : BodyRule.token.lenient(assuming: .json),
       summary: "Refuse a feature that this server does not have"
     ) { call in
       TokenError(
-        .forbidden,
-        "unauthorized_client",
-        "Grant type '\(grant)' not allowed for the client."
+        .forbidden, "unauthorized_client", "Grant type '\(grant)' not allowed for the client."
       ).response(to: call)
     }
   }

@@ -13,9 +13,7 @@ import WireKit
 @EventLoop enum UserInfoRoutes {
   nonisolated static let routes = [Method.get, .post].map { method in
     Route(
-      method,
-      "/userinfo",
-      access: .bearer(.openID, proof: .session),
+      method, "/userinfo", access: .bearer(.openID, proof: .session),
       body: method == .post ? BodyRule.of(.form, limit: 16_384).lenient() : .none,
       summary: "Read the claims about the user"
     ) { call async throws(Failure) in
@@ -24,8 +22,7 @@ import WireKit
   }
 
   private static func claims(
-    _ call: Call,
-    at provider: Provider
+    _ call: Call, at provider: Provider
   ) async throws(Failure) -> Response {
     let context = call.context
     guard let user = context.principal.user,
@@ -35,12 +32,7 @@ import WireKit
     let scopes = context.principal.scopes.text.split(separator: " ").map(String.init)
     var claims = JSONObject()
     claims["sub"] = .string(try await client.subject(of: user, context))
-    let members = try await StandardClaims.members(
-      for: scopes,
-      of: client,
-      at: provider,
-      context
-    )
+    let members = try await StandardClaims.members(for: scopes, of: client, at: provider, context)
     for (name, value) in members { claims[name] = value }
     return Response(.ok, json: claims.serialized())
   }
@@ -49,15 +41,12 @@ import WireKit
 extension BearerKind {
   /// An access token of OpenID Connect, for this server.
   static let openID = BearerKind(
-    "access token of OpenID Connect",
-    isOfForm: AccessTokens.isOfForm
+    "access token of OpenID Connect", isOfForm: AccessTokens.isOfForm
   ) { token, call async throws(Failure) in
     // A native token names no client.
     guard AccessTokens.claimedClient(of: token) != nil else { throw .tokenInvalid }
     let principal = try await call.context.tokens.principal(
-      of: token,
-      app: call.context.app.id,
-      audience: Provider.userInfo(of: call.issuer)
+      of: token, app: call.context.app.id, audience: Provider.userInfo(of: call.issuer)
     )
     let scope = StandardScope.openID.rawValue
     guard principal.scopes.contains(scope) else { throw .insufficientScope(scope) }

@@ -8,10 +8,7 @@ package struct Branding: Sendable {
   package let radius: CornerRadius
 
   package init(
-    name: String,
-    logo: Logo? = nil,
-    color: Color? = nil,
-    radius: CornerRadius = .standard
+    name: String, logo: Logo? = nil, color: Color? = nil, radius: CornerRadius = .standard
   ) {
     self.name = name
     self.logo = logo

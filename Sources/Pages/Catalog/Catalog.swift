@@ -43,9 +43,7 @@ package struct Catalog: Sendable {
   ///     `key[one] = text`. Placeholders are names in braces.
   ///   - category: the plural rule for whole numbers.
   package init(
-    _ language: String,
-    direction: Direction = .leftToRight,
-    tables: [String],
+    _ language: String, direction: Direction = .leftToRight, tables: [String],
     category: @escaping @Sendable (Int) -> PluralCategory
   ) {
     self.language = language

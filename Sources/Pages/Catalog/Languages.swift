@@ -14,9 +14,7 @@ package struct LanguagePreference: Sendable {
   package var acceptLanguage: String?
 
   package init(
-    choice: String? = nil,
-    uiLocales: String? = nil,
-    profile: String? = nil,
+    choice: String? = nil, uiLocales: String? = nil, profile: String? = nil,
     acceptLanguage: String? = nil
   ) {
     self.choice = choice
@@ -41,8 +39,7 @@ package struct Languages: Sendable {
   package let catalogs: [Catalog]
 
   package static let all = Languages(
-    default: .english,
-    others: Language.allCases.filter { $0 != .english }.map(Catalog.of)
+    default: .english, others: Language.allCases.filter { $0 != .english }.map(Catalog.of)
   )
 
   package init(default first: Catalog, others: [Catalog]) { catalogs = [first] + others }

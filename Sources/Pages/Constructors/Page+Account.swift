@@ -15,10 +15,7 @@ package struct AccountOverview: Sendable {
   package var applications: Int
 
   package init(
-    person: Person,
-    language: String? = nil,
-    zone: String? = nil,
-    isVerified: Bool,
+    person: Person, language: String? = nil, zone: String? = nil, isVerified: Bool,
     signIn: (hasPassword: Bool, hasAuthenticator: Bool, recoveryCodes: Int),
     counts: (sessions: Int, identities: Int, applications: Int)
   ) {
@@ -55,9 +52,7 @@ extension Page {
   ///
   /// - `switchAccount`: the account chooser.
   package static func account(
-    _ account: AccountOverview,
-    paths: AccountPaths,
-    switchAccount: Destination? = nil,
+    _ account: AccountOverview, paths: AccountPaths, switchAccount: Destination? = nil,
     signOut: FormTarget
   ) -> Page {
     var page = accountPage(.account)
@@ -69,8 +64,7 @@ extension Page {
       .rows([
         Row(.message(.yourData), values: [.message(.yourDataText)], show: paths.data),
         Row(
-          .message(.deleteAccount),
-          values: [.message(.deleteAccountText)],
+          .message(.deleteAccount), values: [.message(.deleteAccountText)],
           action(.delete, paths.deletion)
         ),
       ]),
@@ -83,13 +77,10 @@ extension Page {
   private static func profileRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
     var picture = Row(.message(.picture), action(.change, paths.picture))
     picture.person = Person(
-      picture: account.person.picture,
-      initialOf: account.person.initialSource
+      picture: account.person.picture, initialOf: account.person.initialSource
     )
     var address = Row(
-      .message(.email),
-      values: [.name(account.person.email ?? "")],
-      action(.change, paths.address)
+      .message(.email), values: [.name(account.person.email ?? "")], action(.change, paths.address)
     )
     address.badge = .message(account.isVerified ? .verified : .unverified)
     address.isWarning = !account.isVerified
@@ -133,18 +124,14 @@ extension Page {
     }
     return [
       Row(
-        .message(.sessions),
-        values: count(.sessionCount, account.sessions),
-        show: paths.sessions
+        .message(.sessions), values: count(.sessionCount, account.sessions), show: paths.sessions
       ),
       Row(
-        .message(.identities),
-        values: count(.identityCount, account.identities),
+        .message(.identities), values: count(.identityCount, account.identities),
         show: paths.identities
       ),
       Row(
-        .message(.applications),
-        values: count(.applicationCount, account.applications),
+        .message(.applications), values: count(.applicationCount, account.applications),
         show: paths.applications
       ),
     ]
@@ -196,14 +183,8 @@ package struct SessionDescription: Sendable {
   package let end: FormTarget?
 
   package init(
-    device: Text,
-    browser: String? = nil,
-    place: String? = nil,
-    clients: [String] = [],
-    time: CalendarTime,
-    isUsed: Bool = false,
-    isCurrent: Bool = false,
-    end: FormTarget? = nil
+    device: Text, browser: String? = nil, place: String? = nil, clients: [String] = [],
+    time: CalendarTime, isUsed: Bool = false, isCurrent: Bool = false, end: FormTarget? = nil
   ) {
     self.device = device
     self.browser = browser
@@ -222,11 +203,7 @@ package struct IdentityDescription: Sendable {
   /// Unlinks the identity; nil for the last way to sign in.
   package let unlink: FormTarget?
 
-  package init(
-    issuer: Text,
-    linkedOn: CalendarDay? = nil,
-    unlink: FormTarget? = nil
-  ) {
+  package init(issuer: Text, linkedOn: CalendarDay? = nil, unlink: FormTarget? = nil) {
     self.issuer = issuer
     self.linkedOn = linkedOn
     self.unlink = unlink

@@ -5,22 +5,14 @@ extension Page {
   /// - `languages`: the languages to choose from; the page has no such field without any.
   /// - `zones`: the time zones to choose from.
   package static func changeProfile(
-    _ target: FormTarget,
-    name: String,
-    language: String = "",
-    languages: [Field.Option] = [],
-    zone: String = "",
-    zones: [Field.Option] = [],
-    back: Destination,
-    errors: [PageError] = []
+    _ target: FormTarget, name: String, language: String = "", languages: [Field.Option] = [],
+    zone: String = "", zones: [Field.Option] = [], back: Destination, errors: [PageError] = []
   ) -> Page {
     var fields = [
       Field("name", .message(.name), .text(autocomplete: "name"), value: name, isFocused: true)
     ]
     if !languages.isEmpty {
-      fields.append(
-        Field("locale", .message(.language), .choice(languages), value: language)
-      )
+      fields.append(Field("locale", .message(.language), .choice(languages), value: language))
     }
     if !zones.isEmpty {
       fields.append(Field("zone", .message(.timeZone), .choice(zones), value: zone))
@@ -30,18 +22,10 @@ extension Page {
 
   /// Uploads a picture.
   package static func changePicture(
-    _ target: FormTarget,
-    person: Person,
-    remove: FormTarget? = nil,
-    back: Destination,
+    _ target: FormTarget, person: Person, remove: FormTarget? = nil, back: Destination,
     errors: [PageError] = []
   ) -> Page {
-    let field = Field(
-      "picture",
-      .message(.pictureFile),
-      .picture,
-      hint: .message(.pictureHint)
-    )
+    let field = Field("picture", .message(.pictureFile), .picture, hint: .message(.pictureHint))
     var page = change(.picture, target, [field], .upload, back: back, errors: errors)
     page.body.insert(.person(person), at: 0)
     if person.picture != nil { page.add(.removePicture, remove) }
@@ -50,19 +34,10 @@ extension Page {
 
   /// Asks for a new address, which replaces the old one after its owner verified it.
   package static func changeAddress(
-    _ target: FormTarget,
-    current: String,
-    email: String = "",
-    back: Destination,
+    _ target: FormTarget, current: String, email: String = "", back: Destination,
     errors: [PageError] = []
   ) -> Page {
-    let field = Field(
-      .email,
-      .message(.newAddress),
-      .newEmail,
-      value: email,
-      isFocused: true
-    )
+    let field = Field(.email, .message(.newAddress), .newEmail, value: email, isFocused: true)
     var page = change(.changeAddress, target, [field], .sendCode, back: back, errors: errors)
     page.introduction = [.message(.changeAddressIntroduction, ["email": .address(current)])]
     return page
@@ -70,10 +45,7 @@ extension Page {
 
   /// Changes the password.
   package static func changePassword(
-    _ target: FormTarget,
-    email: String,
-    minimumPassword minimum: Int,
-    back: Destination,
+    _ target: FormTarget, email: String, minimumPassword minimum: Int, back: Destination,
     errors: [PageError] = []
   ) -> Page {
     let fields = [
@@ -99,10 +71,7 @@ extension Page {
   }
 
   package static func unlinkIdentity(
-    _ target: FormTarget,
-    issuer: String,
-    back: Destination,
-    errors: [PageError] = []
+    _ target: FormTarget, issuer: String, back: Destination, errors: [PageError] = []
   ) -> Page {
     var page = change(.unlinkIdentity, target, [], .unlink, .danger, back: back, errors: errors)
     page.introduction = [.message(.unlinkIdentityText, ["issuer": .name(issuer)])]
@@ -110,9 +79,7 @@ extension Page {
   }
 
   package static func removeApplication(
-    _ target: FormTarget,
-    client: String,
-    back: Destination
+    _ target: FormTarget, client: String, back: Destination
   ) -> Page {
     var page = change(.removeApplication, target, [], .remove, .danger, back: back)
     page.introduction = [.message(.removeApplicationText, ["client": .name(client)])]
@@ -121,22 +88,13 @@ extension Page {
 
   /// Deletes the account after the user typed its address.
   package static func deleteAccount(
-    _ target: FormTarget,
-    email: String,
-    download: Destination? = nil,
-    back: Destination,
+    _ target: FormTarget, email: String, download: Destination? = nil, back: Destination,
     errors: [PageError] = []
   ) -> Page {
     let label = Text.message(.typeAddress, ["email": .address(email)])
     let field = Field("confirmation", label, .text(autocomplete: "off"))
     var page = change(
-      .deleteAccount,
-      target,
-      [field],
-      .deleteForever,
-      .danger,
-      back: back,
-      errors: errors
+      .deleteAccount, target, [field], .deleteForever, .danger, back: back, errors: errors
     )
     page.introduction = [.message(.deleteAccountIntroduction)]
     let consequences: [Text] = [.message(.deletesData), .message(.endsSessions)]
@@ -165,15 +123,9 @@ extension Page {
   /// - `another`: leads to a sign-in of another user.
   /// - `client`: the client that asks; nil for a change of the account.
   package static func confirmIdentity(
-    _ target: FormTarget,
-    email: String,
-    method: ConfirmationMethod,
-    resend: FormTarget? = nil,
-    other: Destination? = nil,
-    another: FormTarget? = nil,
-    client: String? = nil,
-    cancel: FormTarget? = nil,
-    errors: [PageError] = []
+    _ target: FormTarget, email: String, method: ConfirmationMethod, resend: FormTarget? = nil,
+    other: Destination? = nil, another: FormTarget? = nil, client: String? = nil,
+    cancel: FormTarget? = nil, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .confirmIdentity)
     let asked = client.map { Text.message(.confirmIdentityToClient, ["client": .name($0)]) }
@@ -206,13 +158,8 @@ extension Page {
   }
 
   private static func change(
-    _ title: MessageKey,
-    _ target: FormTarget,
-    _ fields: [Field],
-    _ button: MessageKey,
-    _ style: Button.Style = .primary,
-    back: Destination,
-    errors: [PageError] = []
+    _ title: MessageKey, _ target: FormTarget, _ fields: [Field], _ button: MessageKey,
+    _ style: Button.Style = .primary, back: Destination, errors: [PageError] = []
   ) -> Page {
     asking(title, target, fields, button, style, errors: errors).inAccount(back: back)
   }

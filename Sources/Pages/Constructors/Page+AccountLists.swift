@@ -3,9 +3,7 @@ internal import Encoding
 extension Page {
   /// Lists the sessions of a user.
   package static func sessions(
-    _ sessions: [SessionDescription],
-    endOthers: FormTarget?,
-    back: Destination
+    _ sessions: [SessionDescription], endOthers: FormTarget?, back: Destination
   ) -> Page {
     var page = accountPage(.sessions, back: back)
     page.introduction = [.message(.sessionsIntroduction)]
@@ -20,9 +18,7 @@ extension Page {
         values.append(.message(.usedByClients, ["clients": .name(names)]))
       }
       return Row(
-        session.device,
-        values: values,
-        badge: session.isCurrent ? .message(.thisDevice) : nil,
+        session.device, values: values, badge: session.isCurrent ? .message(.thisDevice) : nil,
         actions: button(.end, session.end)
       )
     }
@@ -32,10 +28,7 @@ extension Page {
   }
 
   /// Lists the identities of a user.
-  package static func identities(
-    _ identities: [IdentityDescription],
-    back: Destination
-  ) -> Page {
+  package static func identities(_ identities: [IdentityDescription], back: Destination) -> Page {
     var page = accountPage(.identities, back: back)
     page.introduction = [.message(.identitiesIntroduction)]
     let rows = identities.map { identity in
@@ -48,8 +41,7 @@ extension Page {
 
   /// Lists the clients that a user gave access.
   package static func applications(
-    _ applications: [ApplicationDescription],
-    back: Destination
+    _ applications: [ApplicationDescription], back: Destination
   ) -> Page {
     var page = accountPage(.applications, back: back)
     page.introduction = [.message(.applicationsIntroduction)]

@@ -8,10 +8,7 @@ package struct ClientDescription: Sendable {
   package let privacy: Destination?
 
   package init(
-    name: String,
-    logo: ImageSource? = nil,
-    target: String,
-    terms: Destination? = nil,
+    name: String, logo: ImageSource? = nil, target: String, terms: Destination? = nil,
     privacy: Destination? = nil
   ) {
     self.name = name
@@ -53,15 +50,11 @@ extension Page {
   /// - `groups`: the scopes that the user has not granted yet.
   /// - `otherUser`: leads to the account chooser.
   package static func consent(
-    _ target: FormTarget,
-    client: ClientDescription,
-    person: Person,
-    groups: [ScopeGroup],
+    _ target: FormTarget, client: ClientDescription, person: Person, groups: [ScopeGroup],
     otherUser: Destination? = nil
   ) -> Page {
     var page = Page(
-      title: .consentTitle,
-      heading: .message(.consent, ["client": .name(client.name)])
+      title: .consentTitle, heading: .message(.consent, ["client": .name(client.name)])
     )
     if let logo = client.logo {
       page.body.append(.picture(Picture(logo, alternative: .name(client.name))))
@@ -93,10 +86,7 @@ extension Page {
   /// Any app can register a custom scheme, so only the user can tell a foreign request.
   /// - Source: RFC 8252 section 8.6.
   package static func confirmApplication(
-    _ target: FormTarget,
-    client: String,
-    person: Person,
-    cancel: FormTarget
+    _ target: FormTarget, client: String, person: Person, cancel: FormTarget
   ) -> Page {
     var page = Page(
       title: .confirmApplicationTitle,
@@ -113,9 +103,7 @@ extension Page {
 
   /// Lets the user choose one of the accounts of this browser.
   package static func chooseAccount(
-    _ choices: [AccountChoice],
-    another: FormTarget,
-    signOutAll: FormTarget? = nil
+    _ choices: [AccountChoice], another: FormTarget, signOutAll: FormTarget? = nil
   ) -> Page {
     var page = Page(title: .chooseAccount)
     page.body = [.accounts(choices)]
@@ -126,9 +114,7 @@ extension Page {
 
   /// Asks whether to sign out.
   package static func signOut(
-    _ target: FormTarget,
-    person: Person? = nil,
-    stay: FormTarget
+    _ target: FormTarget, person: Person? = nil, stay: FormTarget
   ) -> Page {
     var page = Page(title: .signOut, heading: .message(.signOutQuestion))
     if let person { page.body.append(.person(person)) }
@@ -143,16 +129,13 @@ extension Page {
   /// - `next`: the sign-in, or the account chooser if `hasOthers`.
   /// - `hasOthers`: whether other users of the browser stay signed in.
   package static func signedOut(
-    client: (name: String, destination: Destination)? = nil,
-    next: Destination,
-    hasOthers: Bool
+    client: (name: String, destination: Destination)? = nil, next: Destination, hasOthers: Bool
   ) -> Page {
     var page = Page(title: .signedOut)
     page.introduction = [.message(hasOthers ? .signedOutOfOne : .signedOutText)]
     let back = client.map { client in
       Link(
-        .message(.backToClient, ["client": .name(client.name)]),
-        to: client.destination,
+        .message(.backToClient, ["client": .name(client.name)]), to: client.destination,
         style: .primary
       )
     }

@@ -19,18 +19,13 @@ extension Page {
   /// The sign-in took too long, or its page was a bookmark.
   package static func expired(restart: Destination?) -> Page {
     failure(
-      .signInExpired,
-      [.message(.signInExpiredText)],
+      .signInExpired, [.message(.signInExpiredText)],
       links: restart.map { [.next(.startAgain, to: $0)] } ?? []
     )
   }
 
   package static func cookiesDisabled(reload: Destination) -> Page {
-    failure(
-      .cookiesNeeded,
-      [.message(.cookiesNeededText)],
-      links: [.next(.reload, to: reload)]
-    )
+    failure(.cookiesNeeded, [.message(.cookiesNeededText)], links: [.next(.reload, to: reload)])
   }
 
   /// Too many attempts or requests.
@@ -44,8 +39,7 @@ extension Page {
   ///
   /// - `client`: the name of the client, and where the browser tells it so; nil for none.
   package static func blocked(
-    support: Destination? = nil,
-    client: (name: String, error: Destination)? = nil
+    support: Destination? = nil, client: (name: String, error: Destination)? = nil
   ) -> Page {
     failure(
       .accountBlocked,
@@ -64,8 +58,7 @@ extension Page {
   /// The link of a mail has expired or was used.
   package static func expiredLink(request: Destination?) -> Page {
     failure(
-      .linkExpired,
-      [.message(.linkExpiredText)],
+      .linkExpired, [.message(.linkExpiredText)],
       links: request.map { [.next(.requestNewLink, to: $0)] } ?? []
     )
   }
@@ -77,8 +70,7 @@ extension Page {
 
   package static func notFound(back: Destination? = nil) -> Page {
     failure(
-      .pageNotFound,
-      [.message(.pageNotFoundText)],
+      .pageNotFound, [.message(.pageNotFoundText)],
       links: back.map { [.next(.backToApp, to: $0)] } ?? []
     )
   }
@@ -89,8 +81,7 @@ extension Page {
   package static func internalError(requestID: String?, support: Destination? = nil) -> Page {
     let id = requestID.map { Text.message(.internalErrorRequest, ["request": .name($0)]) }
     return failure(
-      .internalError,
-      [.message(.internalErrorText), id].compactMap(\.self),
+      .internalError, [.message(.internalErrorText), id].compactMap(\.self),
       links: support.map { [Link(.message(.contactSupport), to: $0)] } ?? []
     )
   }

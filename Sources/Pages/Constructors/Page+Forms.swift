@@ -2,12 +2,8 @@
 extension Page {
   /// Returns a page with a form of one button.
   static func asking(
-    _ title: MessageKey,
-    _ target: FormTarget,
-    _ fields: [Field],
-    _ button: MessageKey,
-    _ style: Button.Style = .primary,
-    errors: [PageError] = []
+    _ title: MessageKey, _ target: FormTarget, _ fields: [Field], _ button: MessageKey,
+    _ style: Button.Style = .primary, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: title)
     page.errors = errors
@@ -18,9 +14,7 @@ extension Page {
 
   /// Adds a button with a form of its own; nothing for nil.
   mutating func add(
-    _ label: MessageKey,
-    _ target: FormTarget?,
-    _ style: Button.Style = .secondary
+    _ label: MessageKey, _ target: FormTarget?, _ style: Button.Style = .secondary
   ) {
     guard let target else { return }
     body.append(.form(Form(target, buttons: [Button(.message(label), style: style)])))

@@ -19,9 +19,7 @@ extension Page {
   ///
   /// - Source: OAuth 2.0 Form Post Response Mode section 2.
   package static func formPost(
-    to destination: Destination,
-    parameters: [HiddenField],
-    nonce: Nonce
+    to destination: Destination, parameters: [HiddenField], nonce: Nonce
   ) -> Page {
     var page = Page(title: .handOver)
     page.introduction = [.message(.formPostIntroduction)]
@@ -36,9 +34,7 @@ extension Page {
   /// - `origin`: a registered origin of the client.
   /// - Source: draft-sakimura-oauth-wmrm section 4.
   package static func webMessage(
-    to origin: Origin,
-    response: [(name: String, value: String)],
-    nonce: Nonce
+    to origin: Origin, response: [(name: String, value: String)], nonce: Nonce
   ) -> Page {
     var page = Page(title: .handOver)
     page.introduction = [.message(.webMessageIntroduction)]

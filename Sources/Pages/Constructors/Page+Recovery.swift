@@ -2,10 +2,7 @@
 extension Page {
   /// Asks for the address that gets a link to reset its password.
   package static func resetRequest(
-    _ target: FormTarget,
-    email: String = "",
-    signIn: Destination,
-    errors: [PageError] = []
+    _ target: FormTarget, email: String = "", signIn: Destination, errors: [PageError] = []
   ) -> Page {
     var page = asking(.resetPassword, target, [.email(email)], .sendLink, errors: errors)
     page.introduction = [.message(.resetIntroduction)]
@@ -22,10 +19,7 @@ extension Page {
   ///
   /// - `again`: sends another mail.
   package static func mailSent(
-    _ mail: SentMail,
-    email: String,
-    again: FormTarget,
-    signIn: Destination? = nil,
+    _ mail: SentMail, email: String, again: FormTarget, signIn: Destination? = nil,
     errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .checkMail)
@@ -39,10 +33,7 @@ extension Page {
 
   /// Asks for the new password, on the page of a mailed link.
   package static func newPassword(
-    _ target: FormTarget,
-    email: String,
-    minimumPassword minimum: Int,
-    errors: [PageError] = []
+    _ target: FormTarget, email: String, minimumPassword minimum: Int, errors: [PageError] = []
   ) -> Page {
     let fields: [Field] = [
       .fixedEmail(email), .newPassword(.nextPassword, minimum: minimum, isFocused: true),
@@ -56,10 +47,7 @@ extension Page {
   /// - `asksForPassword`: false if the browser has the session of the user.
   /// - `disown`: leads a reader of the mail who did not sign up to a new password.
   package static func confirmAddress(
-    _ target: FormTarget,
-    email: String,
-    asksForPassword: Bool,
-    disown: FormTarget? = nil,
+    _ target: FormTarget, email: String, asksForPassword: Bool, disown: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
     let fields: [Field] = asksForPassword ? [.fixedEmail(email), .currentPassword] : []
@@ -72,10 +60,7 @@ extension Page {
 
   /// Gives an account its former address back, with a new password.
   package static func restoreAddress(
-    _ target: FormTarget,
-    email: String,
-    minimumPassword minimum: Int,
-    errors: [PageError] = []
+    _ target: FormTarget, email: String, minimumPassword minimum: Int, errors: [PageError] = []
   ) -> Page {
     let fields: [Field] = [
       .fixedEmail(email), .newPassword(.nextPassword, minimum: minimum, isFocused: true),

@@ -6,9 +6,7 @@ extension Page {
   ///
   /// It is a form, since a new secret is made.
   package static func offerAuthenticator(
-    _ target: FormTarget,
-    back: Destination,
-    errors: [PageError] = []
+    _ target: FormTarget, back: Destination, errors: [PageError] = []
   ) -> Page {
     var page = accountPage(.setUpAuthenticator, back: back)
     page.introduction = [.message(.setUpAuthenticatorText)]
@@ -22,10 +20,7 @@ extension Page {
   /// - `key`: the secret in base32.
   /// - `code`: the QR code of the provisioning URI; nil if the URI is too long for one.
   package static func setUpAuthenticator(
-    _ target: FormTarget,
-    key: String,
-    code: QRCode?,
-    cancel: FormTarget? = nil,
+    _ target: FormTarget, key: String, code: QRCode?, cancel: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .setUpAuthenticator)
@@ -45,19 +40,14 @@ extension Page {
   ///
   /// - `download`: serves the codes as a text file.
   package static func recoveryCodes(
-    _ codes: [String],
-    download: Destination? = nil,
-    next: FormTarget
+    _ codes: [String], download: Destination? = nil, next: FormTarget
   ) -> Page {
     var page = Page(title: .saveRecoveryCodes)
     page.introduction = [.message(.saveRecoveryCodesIntroduction)]
     page.body = [.codes(codes)]
     if let download {
       let link = Link(
-        .message(.download),
-        to: download,
-        download: "recovery-codes.txt",
-        style: .secondary
+        .message(.download), to: download, download: "recovery-codes.txt", style: .secondary
       )
       page.body.append(.links([link]))
     }

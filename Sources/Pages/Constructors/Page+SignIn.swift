@@ -4,18 +4,10 @@ extension Page {
   ///
   /// - `isRemembered`: whether the browser keeps the address for the next sign-in.
   package static func signIn(
-    _ target: FormTarget,
-    email: String = "",
-    isRemembered: Bool = false,
-    client: String? = nil,
-    signUp: Destination? = nil,
-    errors: [PageError] = []
+    _ target: FormTarget, email: String = "", isRemembered: Bool = false, client: String? = nil,
+    signUp: Destination? = nil, errors: [PageError] = []
   ) -> Page {
-    let remember = Field(
-      "remember",
-      .message(.rememberAddress),
-      .checkbox(isChecked: isRemembered)
-    )
+    let remember = Field("remember", .message(.rememberAddress), .checkbox(isChecked: isRemembered))
     var page = asking(.signIn, target, [.email(email), remember], .continue, errors: errors)
     page.introduction = [
       client.map { .message(.signInToClient, ["client": .name($0)]) } ?? .message(.signInToApp)
@@ -28,12 +20,8 @@ extension Page {
   ///
   /// - `mailCode`: sends a code instead. It is a form, since a link must send no mail.
   package static func password(
-    _ target: FormTarget,
-    email: String,
-    change: Destination,
-    reset: Destination? = nil,
-    mailCode: FormTarget? = nil,
-    errors: [PageError] = []
+    _ target: FormTarget, email: String, change: Destination, reset: Destination? = nil,
+    mailCode: FormTarget? = nil, errors: [PageError] = []
   ) -> Page {
     var field = Field.currentPassword
     field.link = reset.map { Link(.message(.forgotPassword), to: $0) }
@@ -53,13 +41,8 @@ extension Page {
   /// - `digits`: the length of the code.
   /// - `resend`: sends a new code; nil if only the form before can.
   package static func mailCode(
-    _ target: FormTarget,
-    email: String,
-    for purpose: MailCodePurpose,
-    digits: Int,
-    change: Destination? = nil,
-    resend: FormTarget?,
-    password: Destination? = nil,
+    _ target: FormTarget, email: String, for purpose: MailCodePurpose, digits: Int,
+    change: Destination? = nil, resend: FormTarget?, password: Destination? = nil,
     errors: [PageError] = []
   ) -> Page {
     let title: MessageKey =
@@ -82,12 +65,8 @@ extension Page {
   ///
   /// - `minimum`: the shortest password that the app accepts.
   package static func signUp(
-    _ target: FormTarget,
-    email: String = "",
-    minimumPassword minimum: Int,
-    signIn: Destination,
-    terms: Destination? = nil,
-    errors: [PageError] = []
+    _ target: FormTarget, email: String = "", minimumPassword minimum: Int, signIn: Destination,
+    terms: Destination? = nil, errors: [PageError] = []
   ) -> Page {
     let fields: [Field] = [.email(email), .newPassword(minimum: minimum)]
     var page = asking(.createAccount, target, fields, .createAccount, errors: errors)
@@ -100,9 +79,7 @@ extension Page {
 
   /// Asks for a code of the authenticator app.
   package static func secondFactor(
-    _ target: FormTarget,
-    recoveryCode: Destination? = nil,
-    cancel: FormTarget? = nil,
+    _ target: FormTarget, recoveryCode: Destination? = nil, cancel: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
     let field = Field.code(digits: appCodeLength)
@@ -115,9 +92,7 @@ extension Page {
 
   /// Asks for a recovery code in place of a code of the app.
   package static func recoveryCode(
-    _ target: FormTarget,
-    authenticator: Destination,
-    cancel: FormTarget? = nil,
+    _ target: FormTarget, authenticator: Destination, cancel: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
     let field = Field(.recoveryCode, .message(.recoveryCode), .recoveryCode, isFocused: true)

@@ -26,11 +26,7 @@ package struct Mail: Sendable {
   ///   - secret: a code or a token in the text.
   ///   - label: the label of the button for a link; nil for the subject.
   package init(
-    subject: String,
-    text: String,
-    language: String,
-    secret: String? = nil,
-    label: String? = nil
+    subject: String, text: String, language: String, secret: String? = nil, label: String? = nil
   ) {
     self.subject = subject
     self.text = text

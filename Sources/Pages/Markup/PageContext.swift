@@ -9,10 +9,7 @@ package struct PageContext: Sendable {
   package let printed: Text?
 
   package init(
-    catalog: Catalog,
-    languages: [LanguageLink] = [],
-    footer: [Link] = [],
-    printed: Text? = nil
+    catalog: Catalog, languages: [LanguageLink] = [], footer: [Link] = [], printed: Text? = nil
   ) {
     self.catalog = catalog
     self.languages = languages

@@ -4,9 +4,7 @@ extension PageView {
   /// - `focus`: whether a field may still take the focus.
   func form(_ form: Form, _ errors: [PageError], _ focus: inout Bool) -> Values {
     var values = self.form(
-      action: form.action,
-      form.hidden,
-      form.buttons.map { button($0, id: nil, labelledBy: nil) }
+      action: form.action, form.hidden, form.buttons.map { button($0, id: nil, labelledBy: nil) }
     )
     values["equal"] = form.buttons.count > 1 && form.buttons.allSatisfy { $0.style == .secondary }
     values["fields"] = form.fields.map { field in
@@ -25,11 +23,7 @@ extension PageView {
     form(action: Destination(target.action), target.hidden, [button])
   }
 
-  private func form(
-    action: Destination,
-    _ hidden: [HiddenField],
-    _ buttons: [Values]
-  ) -> Values {
+  private func form(action: Destination, _ hidden: [HiddenField], _ buttons: [Values]) -> Values {
     [
       "action": action.text, "hidden": self.hidden(hidden), "fields": [Values](),
       "buttons": buttons, "hasFile": false, "equal": false,

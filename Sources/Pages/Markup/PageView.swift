@@ -52,8 +52,7 @@ struct PageView {
   mutating func values(of page: Page, _ context: PageContext) -> Values {
     let isError = page.isError || !page.errors.isEmpty
     let title = Text.message(
-      isError ? .errorPageTitle : .pageTitle,
-      ["page": .name(plain(page.title))]
+      isError ? .errorPageTitle : .pageTitle, ["page": .name(plain(page.title))]
     )
     var values: Values = [
       "language": catalog.language, "direction": catalog.direction.rawValue,
@@ -94,9 +93,7 @@ struct PageView {
   }
 
   private mutating func element(
-    _ element: Page.Element,
-    _ errors: [PageError],
-    _ focus: inout Bool
+    _ element: Page.Element, _ errors: [PageError], _ focus: inout Bool
   ) -> Values {
     var values: Values = [
       "form": false, "links": false, "paragraphs": false, "subheading": false, "list": false,
@@ -182,8 +179,7 @@ struct PageView {
         let label = Text.message(choice.isSignedOut ? .remove : .signOut)
         let own = "\(id)-1"
         return form(
-          target,
-          button(Button(label, style: .plain), id: own, labelledBy: "\(own) \(id)")
+          target, button(Button(label, style: .plain), id: own, labelledBy: "\(own) \(id)")
         )
       } ?? false
     return values

@@ -31,11 +31,7 @@ extension OpenAPI {
     }
 
     mutating func parameter(
-      _ name: String,
-      _ place: String,
-      _ field: String,
-      _ shape: Shape,
-      isRequired: Bool = false
+      _ name: String, _ place: String, _ field: String, _ shape: Shape, isRequired: Bool = false
     ) -> JSON {
       var parameter = JSONObject()
       parameter["name"] = .string(field)
@@ -56,9 +52,7 @@ extension OpenAPI {
     }
 
     private mutating func component(
-      _ object: JSONObject,
-      _ all: WritableKeyPath<Components, JSONObject>,
-      _ place: String,
+      _ object: JSONObject, _ all: WritableKeyPath<Components, JSONObject>, _ place: String,
       named base: String
     ) -> JSON {
       let bytes = object.serialized()

@@ -25,8 +25,7 @@ enum OpenAPI {
       ],
       "servers": [["url": "/"]],
       "tags": .array(
-        chapters.map { ["name": .string($0.title), "description": .string($0.says)] }
-      ),
+        chapters.map { ["name": .string($0.title), "description": .string($0.says)] }),
       "paths": .object(paths),
       "components": [
         "schemas": .object(schemas(of: chapters, catalog)),
@@ -52,9 +51,7 @@ enum OpenAPI {
   }
 
   private static func object(
-    of operation: Operation,
-    in chapter: Chapter,
-    _ components: inout Components
+    of operation: Operation, in chapter: Chapter, _ components: inout Components
   ) -> JSONObject {
     var object = JSONObject()
     object["operationId"] = .string(operation.id)
@@ -73,8 +70,7 @@ enum OpenAPI {
   // MARK: Requests
 
   private static func parameters(
-    of operation: Operation,
-    _ components: inout Components
+    of operation: Operation, _ components: inout Components
   ) -> [JSON] {
     var all = operation.parameters.map { name in
       // A parameter of the query may have the same name.
@@ -92,30 +88,19 @@ enum OpenAPI {
     case .read:
       all += [
         components.parameter(
-          "known",
-          "header",
-          "If-None-Match",
+          "known", "header", "If-None-Match",
           tags.saying("versions that the client has; answers 304")
         ),
         components.parameter(
-          "expected",
-          "header",
-          "If-Match",
+          "expected", "header", "If-Match",
           tags.saying("expected versions; answers 412 for another one")
         ),
       ]
     case .write, .conflict:
       all += [
+        components.parameter("changed", "header", "If-Match", tags.saying("expected versions")),
         components.parameter(
-          "changed",
-          "header",
-          "If-Match",
-          tags.saying("expected versions")
-        ),
-        components.parameter(
-          operation.countsAsUnwritten ? "unwritten" : "created",
-          "header",
-          "If-None-Match",
+          operation.countsAsUnwritten ? "unwritten" : "created", "header", "If-None-Match",
           .text(pattern: #"^\*?$"#).saying(words(of: operation))
         ),
       ]
@@ -166,8 +151,7 @@ enum OpenAPI {
   // MARK: Responses
 
   private static func responses(
-    of operation: Operation,
-    _ components: inout Components
+    of operation: Operation, _ components: inout Components
   ) -> JSONObject {
     var responses = JSONObject()
     for answer in operation.gives {

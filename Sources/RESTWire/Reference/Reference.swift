@@ -19,8 +19,7 @@ import Runtime
 
   /// Renders a reference, a part in each turn of the loop, so that other requests run between them.
   static func rendered(
-    for audience: ReferenceAudience,
-    _ catalog: SettingsCatalog
+    for audience: ReferenceAudience, _ catalog: SettingsCatalog
   ) async -> Reference {
     let reference = Reference(for: audience, catalog)
     await reference.renderPages()

@@ -8,19 +8,12 @@ enum ReferenceFiles {
   static let stylesheet: VersionedFile = {
     let sheet = Stylesheet(Branding(name: "Dossier"), layout: ReferenceLayout.rules)
     return VersionedFile(
-      "reference",
-      "css",
-      version: sheet.version,
-      type: Stylesheet.mediaType,
-      text: sheet.text
+      "reference", "css", version: sheet.version, type: Stylesheet.mediaType, text: sheet.text
     )
   }()
 
   static let script = VersionedFile(
-    "reference",
-    "js",
-    version: AssetVersion.of(ReferenceScript.text),
-    type: PageScript.mediaType,
+    "reference", "js", version: AssetVersion.of(ReferenceScript.text), type: PageScript.mediaType,
     text: ReferenceScript.text
   )
 }

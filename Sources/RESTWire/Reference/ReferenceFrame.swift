@@ -39,10 +39,7 @@ struct ReferenceFrame {
   ///   - add: appends the content of `main`.
   /// - Returns: the HTML.
   func document(
-    _ title: String,
-    current: String?,
-    isPart: Bool = false,
-    query: String = "",
+    _ title: String, current: String?, isPart: Bool = false, query: String = "",
     _ add: (inout ReferenceFrame) -> Void
   ) -> String {
     var frame = self

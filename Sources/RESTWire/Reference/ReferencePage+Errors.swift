@@ -27,10 +27,8 @@ extension ReferencePage {
       introduction: introduction.html,
       sections: statuses().map { status, types in
         ReferenceSection(
-          id: "status-\(status.code)",
-          title: "\(status.code) \(status.reason)",
-          detail: "The errors with this status.",
-          rows: types.map(row)
+          id: "status-\(status.code)", title: "\(status.code) \(status.reason)",
+          detail: "The errors with this status.", rows: types.map(row)
         )
       }
     )
@@ -57,10 +55,7 @@ extension ReferencePage {
     var example = Markup()
     example.addProblem(type)
     return ReferencePage(
-      slug: "errors",
-      title: type.code,
-      summary: type.title,
-      example: example.html,
+      slug: "errors", title: type.code, summary: type.title, example: example.html,
       introduction: text.html
     )
   }
@@ -79,10 +74,7 @@ extension ReferencePage {
     if type.isCommon { row.add(" <span class=\"kind\">on any route</span>") }
     row.add("<p>", prose: type.title, "</p></li>")
     return ReferenceRow(
-      id: type.code,
-      title: type.code,
-      detail: type.title,
-      markup: row.html,
+      id: type.code, title: type.code, detail: type.title, markup: row.html,
       address: "/problems/\(type.code)"
     )
   }

@@ -50,10 +50,8 @@ extension ReferencePage {
           rows: QueryOperator.allCases.map { row($0.rawValue, $0.says, "filter-") }
         ),
         ReferenceSection(
-          id: "differences",
-          title: "Differences from MongoDB",
-          detail: "For apps that come from MongoDB.",
-          prose: differences.html
+          id: "differences", title: "Differences from MongoDB",
+          detail: "For apps that come from MongoDB.", prose: differences.html
         ),
       ]
     )
@@ -64,11 +62,6 @@ extension ReferencePage {
     var row = Markup()
     row.add("<li id=\"\(id)\"><code class=\"name\">", text: name, "</code>")
     row.add("<p>", prose: TypeMarkup.sentence(says), "</p></li>")
-    return ReferenceRow(
-      id: id,
-      title: name,
-      detail: TypeMarkup.sentence(says),
-      markup: row.html
-    )
+    return ReferenceRow(id: id, title: name, detail: TypeMarkup.sentence(says), markup: row.html)
   }
 }

@@ -11,8 +11,7 @@ extension ReferencePage {
       example: """
         import { Dossier } from "https://users.example.com/dossier.js";
         const dossier = new Dossier("https://users.example.com");
-        """
-    )
+        """)
     var introduction = Markup()
     introduction.add(
       "<p>",
@@ -50,8 +49,7 @@ extension ReferencePage {
     curl "$B/v1/me" \\
       -H "Authorization: Bearer $TOKEN" \\
       -H "Dossier-App: adventure"
-    """
-  )
+    """)
 
   private static let versions = section(
     "versions",
@@ -70,8 +68,7 @@ extension ReferencePage {
       -H 'Content-Type: application/merge-patch+json' \\
       -H 'If-Match: "7"' \\
       -d '{"theme":"dark"}'
-    """
-  )
+    """)
 
   private static let lists = section(
     "lists",
@@ -80,8 +77,7 @@ extension ReferencePage {
     """
     curl -i "$B/v1/users?limit=50" \\
       -H "Authorization: Bearer $SECRET"
-    """
-  )
+    """)
 
   private static let errorsOfAll = section(
     "failures",
@@ -95,20 +91,14 @@ extension ReferencePage {
   )
 
   private static func section(
-    _ id: String,
-    _ title: String,
-    _ paragraphs: [String],
-    _ example: String
+    _ id: String, _ title: String, _ paragraphs: [String], _ example: String
   ) -> ReferenceSection {
     var prose = Markup()
     for paragraph in paragraphs { prose.add("<p>", prose: paragraph, "</p>") }
     var panel = Markup()
     panel.add(title, example: example)
     return ReferenceSection(
-      id: id,
-      title: title,
-      detail: "The rules of all routes.",
-      prose: prose.html,
+      id: id, title: title, detail: "The rules of all routes.", prose: prose.html,
       example: panel.html
     )
   }

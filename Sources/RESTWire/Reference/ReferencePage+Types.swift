@@ -5,9 +5,7 @@ import Runtime
 /// The chapters of types and settings.
 extension ReferencePage {
   static func types(
-    _ shapes: [Shape],
-    _ values: ExampleValues,
-    _ audience: ReferenceAudience
+    _ shapes: [Shape], _ values: ExampleValues, _ audience: ReferenceAudience
   ) -> ReferencePage {
     let types = TypeMarkup(audience)
     return ReferencePage(
@@ -36,12 +34,8 @@ extension ReferencePage {
         let value = values.value(of: shape)
         if value != .null { example.add(name, example: value.lines()) }
         return ReferenceSection(
-          id: name,
-          title: name,
-          detail: description,
-          words: members.joined(separator: " "),
-          prose: prose.html,
-          example: example.html
+          id: name, title: name, detail: description, words: members.joined(separator: " "),
+          prose: prose.html, example: example.html
         )
       }
     )
@@ -76,21 +70,15 @@ extension ReferencePage {
             var row = Markup()
             let value = Shape.value(of: setting).reference
             row.add(
-              "<li id=\"\(setting.name)\"><code class=\"name\">",
-              text: setting.name,
-              "</code> "
+              "<li id=\"\(setting.name)\"><code class=\"name\">", text: setting.name, "</code> "
             )
             row.add("<span class=\"kind\">\(types.text(of: value))</span>")
             row.add("<p>", prose: TypeMarkup.sentence(setting.meaning), "</p>")
             row.add(
-              "<p>Default: <code>",
-              text: defaults[setting.name]?.text ?? "null",
-              "</code></p></li>"
+              "<p>Default: <code>", text: defaults[setting.name]?.text ?? "null", "</code></p></li>"
             )
             return ReferenceRow(
-              id: setting.name,
-              title: setting.name,
-              detail: TypeMarkup.sentence(setting.meaning),
+              id: setting.name, title: setting.name, detail: TypeMarkup.sentence(setting.meaning),
               markup: row.html
             )
           }

@@ -13,29 +13,19 @@ import WireKit
   nonisolated static let queryLimit = 100
 
   nonisolated private static let page = Answer(
-    status: .ok,
-    says: "A page.",
-    shape: nil,
-    types: [.html]
+    status: .ok, says: "A page.", shape: nil, types: [.html]
   )
 
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get,
-      "/openapi.json",
-      access: .open,
-      takes: .query(.audience),
+      .get, "/openapi.json", access: .open, takes: .query(.audience),
       gives: [.ok(.object.shown(as: Example.openAPI), "An OpenAPI 3.1 document.")],
       summary: "Read the OpenAPI document"
     ) { (call) async throws(Failure) in
       show("application/json", try await reference(for: call).document)
     },
     Operation(
-      .get,
-      "/reference",
-      access: .open,
-      takes: .query(.audience, .search),
-      gives: [page],
+      .get, "/reference", access: .open, takes: .query(.audience, .search), gives: [page],
       summary: "Read the start of the reference, or search it"
     ) { (call) async throws(Failure) in
       let query = try ReferenceQuery(call, knows: ["for", "q"])
@@ -44,11 +34,7 @@ import WireKit
       return show(reference.results(for: text))
     },
     Operation(
-      .get,
-      "/reference/{chapter}",
-      access: .open,
-      takes: .query(.audience),
-      gives: [page],
+      .get, "/reference/{chapter}", access: .open, takes: .query(.audience), gives: [page],
       summary: "Read a chapter of the reference"
     ) { (call) async throws(Failure) in
       guard let page = try await reference(for: call).chapter(call.text("chapter")) else {
@@ -61,12 +47,7 @@ import WireKit
       "/reference/assets/{file}",
       access: .open,
       gives: [
-        Answer(
-          status: .ok,
-          says: "A file of the pages.",
-          shape: nil,
-          types: [.css, .javaScript]
-        )
+        Answer(status: .ok, says: "A file of the pages.", shape: nil, types: [.css, .javaScript])
       ],
       summary: "Read the stylesheet or the script of the reference"
     ) { (call) throws(Failure) in
@@ -75,10 +56,7 @@ import WireKit
       return response
     },
     Operation(
-      .get,
-      "/problems/{code}",
-      access: .open,
-      gives: [page],
+      .get, "/problems/{code}", access: .open, gives: [page],
       summary: "Read the cause of a problem, and what to do"
     ) { (call) async throws(Failure) in
       guard let type = ErrorType.named(call.text("code")) else { throw .notFound }
@@ -101,8 +79,7 @@ import WireKit
 
   /// Returns the worker's reference for an audience, and renders it once.
   static func rendered(
-    for audience: ReferenceAudience,
-    _ catalog: SettingsCatalog
+    for audience: ReferenceAudience, _ catalog: SettingsCatalog
   ) async -> Reference {
     if let reference = references[audience] { return reference }
     let rendering = renderings[audience] ?? SharedTask()
@@ -162,8 +139,7 @@ private struct ReferenceQuery {
 
 extension QueryParameter {
   fileprivate static let search = QueryParameter(
-    name: "q",
-    says: "the words to search for",
+    name: "q", says: "the words to search for",
     shape: .text(0...ReferenceResource.queryLimit).like("forgot password")
   )
 }

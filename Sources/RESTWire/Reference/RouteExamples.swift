@@ -14,8 +14,7 @@ struct RouteExamples {
     if let answer = operation.gives.first, let shape = answer.shape {
       let status = answer.status
       markup.add(
-        "Response \(status.code) \(status.reason)",
-        example: values.value(of: shape).lines()
+        "Response \(status.code) \(status.reason)", example: values.value(of: shape).lines()
       )
     }
     return markup.html

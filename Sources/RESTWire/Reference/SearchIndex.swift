@@ -119,25 +119,17 @@ struct SearchIndex {
 
 extension SearchIndex.Place {
   fileprivate init(
-    _ section: ReferenceSection,
-    in page: ReferencePage,
-    _ audience: ReferenceAudience
+    _ section: ReferenceSection, in page: ReferencePage, _ audience: ReferenceAudience
   ) {
     self.init(
-      title: section.title,
-      tag: section.tag,
-      detail: section.detail,
-      isRoute: section.isRoute,
-      chapter: page.title,
-      address: audience.link(page.slug, section.id)
+      title: section.title, tag: section.tag, detail: section.detail, isRoute: section.isRoute,
+      chapter: page.title, address: audience.link(page.slug, section.id)
     )
   }
 
   fileprivate init(_ row: ReferenceRow, in page: ReferencePage, _ audience: ReferenceAudience) {
     self.init(
-      title: row.title,
-      detail: row.detail,
-      chapter: page.title,
+      title: row.title, detail: row.detail, chapter: page.title,
       address: row.address ?? audience.link(page.slug, row.id)
     )
   }

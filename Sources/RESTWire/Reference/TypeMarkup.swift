@@ -52,11 +52,7 @@ struct TypeMarkup {
   ///   - meaning: the description, if the schema has none.
   ///   - markup: the markup.
   func add(
-    _ name: String,
-    _ schema: JSON,
-    _ need: String,
-    meaning: String? = nil,
-    _ markup: inout Markup
+    _ name: String, _ schema: JSON, _ need: String, meaning: String? = nil, _ markup: inout Markup
   ) {
     markup.add("<li><code class=\"name\">", text: name, "</code> ")
     markup.add("<span class=\"kind\">\(text(of: schema))</span>")

@@ -13,10 +13,7 @@ extension Audit {
   /// - Returns: the page.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
-    of app: AppID?,
-    before cursor: EventID?,
-    count: Int = PageLimit.most,
-    _ context: RequestContext
+    of app: AppID?, before cursor: EventID?, count: Int = PageLimit.most, _ context: RequestContext
   ) async throws(Failure) -> Page<AuditEntry> {
     let apps =
       if let app { [app] } else { try await context.read(AuditLogQueries.apps) + [.deployment] }
@@ -32,10 +29,7 @@ extension Audit {
   /// `PageLimit.most`.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
-    of app: AppID,
-    after event: EventID?,
-    count: Int,
-    _ context: RequestContext
+    of app: AppID, after event: EventID?, count: Int, _ context: RequestContext
   ) async throws(Failure) -> [AuditEntry] {
     try await context.search(AuditLogQueries.after, app, event, count)
   }
@@ -44,9 +38,7 @@ extension Audit {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func find(
-    _ id: EventID,
-    of app: AppID,
-    _ context: RequestContext
+    _ id: EventID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> AuditEntry? {
     try await context.search(AuditLogQueries.event, app, id).first
   }
@@ -60,8 +52,7 @@ package enum AuditLogQueries {
     select \(.auditEntry) from audit_entries e
     where e.subject_id = $1 and e.app_id = $2 and e.id < coalesce($3, 'g')
     order by e.id desc limit $4::bigint
-    """
-  )
+    """)
 
   /// Returns no row if neither the user nor an event of the user exists.
   ///
@@ -72,8 +63,7 @@ package enum AuditLogQueries {
     select user_id from users where user_id = $1 and app_id = $2
     union all
     (select user_id from audit where user_id = $1 and app_id = $2 limit 1)
-    """
-  )
+    """)
 
   static let apps = Statement<AppID>("audit_log.apps", "select app_id from apps")
 
@@ -86,8 +76,7 @@ package enum AuditLogQueries {
     select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id < coalesce($2, 'g')
     order by e.id desc limit $3::bigint
-    """
-  )
+    """)
 
   /// Returns the events after another one, but those of the last ten seconds: an earlier one may
   /// still be on its way.
@@ -100,8 +89,7 @@ package enum AuditLogQueries {
     where e.app_id = $1 and e.id > coalesce($2, '')
       and e.id < to_hex(extract(epoch from now())::bigint - 10)
     order by e.id limit $3::bigint
-    """
-  )
+    """)
 
   /// Served by `audit_by_app`.
   static let event = Statement<AuditEntry, AppID, EventID>(
@@ -109,8 +97,7 @@ package enum AuditLogQueries {
     """
     select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id = $2
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [user, known, apps, app, after, event]
 }

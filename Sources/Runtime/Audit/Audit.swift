@@ -13,10 +13,7 @@ package enum Audit {
   /// - Returns: the page.
   /// - Throws: `.notFound` if the user never existed, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func page(
-    of user: UserID,
-    before cursor: EventID?,
-    count: Int = PageLimit.most,
-    _ context: RequestContext
+    of user: UserID, before cursor: EventID?, count: Int = PageLimit.most, _ context: RequestContext
   ) async throws(Failure) -> Page<AuditEntry> {
     let app = context.app.id
     if context.principal.user != nil {
@@ -62,8 +59,7 @@ package enum AuditQueries {
     ) e on true
     where \(.isAuthorized)
     order by e.id desc
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [page]
 }

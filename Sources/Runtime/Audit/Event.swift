@@ -18,10 +18,7 @@ package struct Event {
   ///   - place: the session and the device it concerns; nil for those of the principal.
   ///   - detail: more facts; no secrets, no email addresses.
   package init(
-    _ action: String,
-    of user: UserID? = nil,
-    at place: EventPlace? = nil,
-    detail: JSON = [:]
+    _ action: String, of user: UserID? = nil, at place: EventPlace? = nil, detail: JSON = [:]
   ) {
     self.action = action
     self.user = user
@@ -55,9 +52,7 @@ package struct Event {
   ///   - principal: the actor; nil for the principal of the request. An event of another user names
   ///     no user and no session.
   @EventLoop package func record(
-    in transaction: Transaction,
-    app: AppID? = nil,
-    by principal: Principal? = nil
+    in transaction: Transaction, app: AppID? = nil, by principal: Principal? = nil
   ) {
     let context = transaction.context
     let app = app ?? context.app.id
@@ -65,16 +60,8 @@ package struct Event {
     let principal = principal ?? (isOfOther ? .anyone : context.principal)
     let place = place ?? EventPlace(session: principal.session, device: principal.device)
     _ = transaction.send(
-      EventQueries.record,
-      user?.text ?? app.text,
-      EventID(),
-      app,
-      action,
-      principal.name,
-      place.session,
-      place.device,
-      context.address.text,
-      context.agent,
+      EventQueries.record, user?.text ?? app.text, EventID(), app, action, principal.name,
+      place.session, place.device, context.address.text, context.agent,
       TextBytes(detail.serialized())
     )
   }
@@ -83,9 +70,7 @@ package struct Event {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package func record(
-    app: AppID? = nil,
-    by principal: Principal? = nil,
-    _ context: RequestContext
+    app: AppID? = nil, by principal: Principal? = nil, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { record(in: $0, app: app, by: principal) }
   }
@@ -102,8 +87,7 @@ package enum EventQueries {
     insert into audit (
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
     values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [record]
 }
@@ -128,8 +112,7 @@ extension RequestContext {
   ///   - fact: returns the app of the event, and more facts.
   /// - Throws: `.notFound` if `statement` returns nil.
   package func act<Found>(
-    _ action: String,
-    _ statement: @EventLoop (Transaction) async throws(Failure) -> Found?,
+    _ action: String, _ statement: @EventLoop (Transaction) async throws(Failure) -> Found?,
     recording fact: @EventLoop (Found) -> (app: AppID, detail: JSON)
   ) async throws(Failure) {
     try await transaction { transaction async throws(Failure) in

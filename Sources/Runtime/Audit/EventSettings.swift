@@ -5,9 +5,7 @@ package struct EventSettings: SettingsSection {
 
   package init(_ read: inout SettingsReader) {
     read.declare(
-      "audit_retention_days",
-      1...36_500,
-      365,
+      "audit_retention_days", 1...36_500, 365,
       "days after which events are removed from the audit log"
     )
     recordsOwnChanges =

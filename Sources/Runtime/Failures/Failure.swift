@@ -33,13 +33,9 @@ package final class Failure: Error {
   ///   - cause: the database error.
   ///   - reason: the cause for the operator's log. No response contains it.
   package init(
-    _ type: ErrorType,
-    _ detail: String? = nil,
-    faults: [FieldError] = [],
-    members: [(name: String, value: JSON)] = [],
-    retryAfter: Duration? = nil,
-    cause: DatabaseError? = nil,
-    reason: String? = nil
+    _ type: ErrorType, _ detail: String? = nil, faults: [FieldError] = [],
+    members: [(name: String, value: JSON)] = [], retryAfter: Duration? = nil,
+    cause: DatabaseError? = nil, reason: String? = nil
   ) {
     self.type = type
     self.detail = detail ?? cause?.serverFault?.explanation
@@ -64,13 +60,8 @@ package final class Failure: Error {
   package func placed(_ form: (String) -> String) -> Failure {
     guard !faults.isEmpty else { return self }
     return Failure(
-      type,
-      detail,
-      faults: faults.map { FieldError(form($0.place), $0.code, $0.detail) },
-      members: members,
-      retryAfter: retryAfter,
-      cause: cause,
-      reason: reason
+      type, detail, faults: faults.map { FieldError(form($0.place), $0.code, $0.detail) },
+      members: members, retryAfter: retryAfter, cause: cause, reason: reason
     )
   }
 

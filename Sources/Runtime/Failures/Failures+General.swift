@@ -85,8 +85,7 @@ extension Failure {
   /// Returns the error for a principal without the scope that the request requires.
   package static func insufficientScope(_ scope: String) -> Failure {
     Failure(
-      .insufficientScope,
-      "The route requires the scope \(scope).",
+      .insufficientScope, "The route requires the scope \(scope).",
       members: [("scope", .string(scope))]
     )
   }
@@ -94,8 +93,7 @@ extension Failure {
   /// Returns the error for a stored version that does not satisfy the client's condition.
   package static func preconditionFailed(current: Int) -> Failure {
     Failure(
-      .preconditionFailed,
-      "The current version is \(current).",
+      .preconditionFailed, "The current version is \(current).",
       members: [("current_version", .number(JSONNumber(current)))]
     )
   }

@@ -20,9 +20,7 @@ import Postgres
   private static let age = Duration.seconds(20)
 
   init(
-    _ app: AppID,
-    _ master: MasterKey,
-    _ database: Database,
+    _ app: AppID, _ master: MasterKey, _ database: Database,
     _ clock: @escaping @EventLoop () -> UInt64
   ) {
     (self.app, self.master, self.database, self.clock) = (app, master, database, clock)
@@ -74,10 +72,7 @@ import Postgres
     (verifiers, self.signers) = (found, signers)
   }
 
-  private func opened(
-    _ row: SigningKeyRow,
-    for purpose: KeyPurpose
-  ) throws(Failure) -> SigningKey {
+  private func opened(_ row: SigningKeyRow, for purpose: KeyPurpose) throws(Failure) -> SigningKey {
     guard let secret = master.opened(row.sealed, as: "\(app) \(row.keyID)"),
       let key = try? SigningKey(id: row.keyID, for: purpose, secret: secret)
     else {
@@ -105,8 +100,7 @@ import Postgres
     from signing_keys k
     cross join lateral (select k.created_at <= now() - interval '30 seconds') s (is_known)
     where k.app_id = $1 and (k.retires_at is null or k.retires_at > now())
-    """
-  )
+    """)
 }
 
 struct SigningKeyRow: RowDecodable {

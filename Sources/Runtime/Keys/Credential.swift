@@ -45,10 +45,7 @@ package struct Credential {
   ///   - number: at most 32 bits; not in a client secret.
   ///   - salt: 16 random bytes, of which a client secret has the first 12.
   package init<Part>(
-    _ kind: Kind,
-    of owner: ID<some Any>,
-    part: ID<Part>? = nil as ID<Never>?,
-    number: Int = 0,
+    _ kind: Kind, of owner: ID<some Any>, part: ID<Part>? = nil as ID<Never>?, number: Int = 0,
     salt: [UInt8] = Self.salt()
   ) {
     self.kind = kind

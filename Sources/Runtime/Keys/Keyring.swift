@@ -18,8 +18,7 @@ package import Postgres
   ///   - database: the database that stores the keys.
   ///   - clock: a monotonic clock, in nanoseconds.
   package init(
-    master: MasterKey,
-    database: Database,
+    master: MasterKey, database: Database,
     clock: @escaping @EventLoop () -> UInt64 = { EventLoop.now() }
   ) {
     self.master = master
@@ -85,15 +84,7 @@ package import Postgres
 package enum KeyringQueries {
   /// Stores a key; returns no row if another worker was first.
   @EventLoop package static func create(_ key: NewSigningKey, of app: AppID) -> PendingQuery {
-    PendingQuery(
-      create,
-      app,
-      key.id,
-      key.purpose,
-      key.purpose.algorithm,
-      key.publicKey,
-      key.sealed
-    )
+    PendingQuery(create, app, key.id, key.purpose, key.purpose.algorithm, key.publicKey, key.sealed)
   }
 
   private static let create = Statement<
@@ -104,8 +95,7 @@ package enum KeyringQueries {
     insert into signing_keys (app_id, key_id, purpose, algorithm, public_key, private_key)
     values ($1, $2, $3, $4, $5, $6)
     on conflict do nothing returning key_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [AppKeys.load, create]
 }

@@ -12,9 +12,7 @@ extension MasterKey {
   ///
   /// - Throws: `.internalError`.
   package func sealedText(
-    _ object: JSONObject,
-    as name: String,
-    for lifetime: Duration
+    _ object: JSONObject, as name: String, for lifetime: Duration
   ) throws(Failure) -> String {
     var object = object
     object[Self.expiry] = .number(JSONNumber(time(nil) + lifetime.wholeSeconds))

@@ -26,9 +26,7 @@ package struct MasterKey: Sendable {
       let master = SymmetricKey(data: secret)
       func derived(_ purpose: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
-          inputKeyMaterial: master,
-          info: Data("dossier \(purpose) v1".utf8),
-          outputByteCount: 32
+          inputKeyMaterial: master, info: Data("dossier \(purpose) v1".utf8), outputByteCount: 32
         )
       }
       credentialHash = HMAC(key: derived("credential hash"))

@@ -20,8 +20,7 @@ extension MasterKeys {
   /// - Throws: `.internalError` if a secret cannot be decrypted, or other programs encrypt with
   ///   another key; `.databaseUnavailable`.
   @EventLoop package static func reencrypt(
-    discardingLost discardsLost: Bool,
-    _ context: RequestContext
+    discardingLost discardsLost: Bool, _ context: RequestContext
   ) async throws(Failure) -> JSON {
     let check = BinaryBytes(context.keys.master.checks[0])
     _ = try await context.write(MasterKeysQueries.add, check)
@@ -70,10 +69,7 @@ extension MasterKeys {
   ///
   /// It appends those that no key decrypts to `lost`.
   @EventLoop private static func reencrypt(
-    _ secrets: SealedRows,
-    _ discardsLost: Bool,
-    _ lost: inout [String],
-    _ context: RequestContext
+    _ secrets: SealedRows, _ discardsLost: Bool, _ lost: inout [String], _ context: RequestContext
   ) async throws(Failure) -> Int {
     let master = context.keys.master
     var (count, last) = (0, SealedRow())
@@ -101,9 +97,7 @@ extension MasterKeys {
 
   /// Counts the credentials that are older than a master key.
   @EventLoop private static func older(
-    _ statement: Statement<Int, String>,
-    _ check: BinaryBytes,
-    _ context: RequestContext
+    _ statement: Statement<Int, String>, _ check: BinaryBytes, _ context: RequestContext
   ) async throws(Failure) -> JSON {
     let since = try await context.readLatest(ReencryptionQueries.since, check).first ?? "infinity"
     return .number(JSONNumber(try await context.search(statement, since).first ?? 0))
@@ -148,15 +142,8 @@ private struct SealedRows {
   ///   - change: the name of the statement that changes one.
   ///   - removal: the name of the statement that deletes the row of one.
   private init(
-    _ kind: String,
-    _ table: SQL,
-    _ key: (first: SQL, second: SQL),
-    _ column: SQL,
-    prefix: String,
-    hasRest: Bool = true,
-    page: StaticString,
-    change: StaticString,
-    removal: StaticString
+    _ kind: String, _ table: SQL, _ key: (first: SQL, second: SQL), _ column: SQL, prefix: String,
+    hasRest: Bool = true, page: StaticString, change: StaticString, removal: StaticString
   ) {
     self.kind = kind
     (self.prefix, self.hasRest) = (prefix, hasRest)
@@ -167,8 +154,7 @@ private struct SealedRows {
       select \(key), \(rest), \(column) from \(table)
       where \(column) is not null and (\(key), \(rest)) > ($1, $2)
       order by \(key), \(rest) limit 500
-      """
-    )
+      """)
     let row: SQL = "\(key) = $1 and \(rest) = $2 and \(column) = $3"
     self.change = Statement(change, "update \(table) set \(column) = $4 where \(row) returning 1")
     self.removal = Statement(removal, "delete from \(table) where \(row)")
@@ -179,44 +165,23 @@ private struct SealedRows {
 
   static let all = [
     SealedRows(
-      "signing_key",
-      "signing_keys",
-      ("app_id", "key_id"),
-      "private_key",
-      prefix: "",
-      page: "reencryption.keys",
-      change: "reencryption.change_key",
+      "signing_key", "signing_keys", ("app_id", "key_id"), "private_key", prefix: "",
+      page: "reencryption.keys", change: "reencryption.change_key",
       removal: "reencryption.remove_key"
     ),
     SealedRows(
-      "issuer",
-      "issuers",
-      ("app_id", "name"),
-      "secret",
-      prefix: "issuer ",
-      page: "reencryption.issuers",
-      change: "reencryption.change_issuer",
+      "issuer", "issuers", ("app_id", "name"), "secret", prefix: "issuer ",
+      page: "reencryption.issuers", change: "reencryption.change_issuer",
       removal: "reencryption.remove_issuer"
     ),
     SealedRows(
-      "mail",
-      "mail_outbox",
-      ("mail_id", "app_id"),
-      "sealed",
-      prefix: "mail ",
-      hasRest: false,
-      page: "reencryption.mails",
-      change: "reencryption.change_mail",
+      "mail", "mail_outbox", ("mail_id", "app_id"), "sealed", prefix: "mail ", hasRest: false,
+      page: "reencryption.mails", change: "reencryption.change_mail",
       removal: "reencryption.remove_mail"
     ),
     SealedRows(
-      "second_factor",
-      "second_factors",
-      ("user_id", "factor_id"),
-      "secret",
-      prefix: "factor ",
-      page: "reencryption.factors",
-      change: "reencryption.change_factor",
+      "second_factor", "second_factors", ("user_id", "factor_id"), "secret", prefix: "factor ",
+      page: "reencryption.factors", change: "reencryption.change_factor",
       removal: "reencryption.remove_factor"
     ),
   ]
@@ -224,31 +189,26 @@ private struct SealedRows {
 
 package enum ReencryptionQueries {
   static let forgetOthers = Statement<NoRow, BinaryBytes>(
-    "reencryption.forget_others",
-    "delete from master_keys where check_value <> $1"
+    "reencryption.forget_others", "delete from master_keys where check_value <> $1"
   )
 
   /// Returns when a master key first encrypted something.
   static let since = Statement<String, BinaryBytes>(
-    "reencryption.since",
-    "select created_at::text from master_keys where check_value = $1"
+    "reencryption.since", "select created_at::text from master_keys where check_value = $1"
   )
 
   /// Counts the API keys of all shards that are older than `$1`.
   static let olderKeys = Statement<Int, String>(
-    "reencryption.older_keys",
-    "select count(*) from api_keys where created_at < $1"
+    "reencryption.older_keys", "select count(*) from api_keys where created_at < $1"
   )
 
   static let olderClients = Statement<Int, String>(
-    "reencryption.older_clients",
-    "select count(*) from clients where secret_created_at < $1"
+    "reencryption.older_clients", "select count(*) from clients where secret_created_at < $1"
   )
 
   /// Counts the recovery codes of all shards that are older than `$1`.
   static let olderRecoveryCodes = Statement<Int, String>(
-    "reencryption.older_recovery_codes",
-    "select count(*) from recovery_codes where created_at < $1"
+    "reencryption.older_recovery_codes", "select count(*) from recovery_codes where created_at < $1"
   )
 
   package static let all: [any PreparedStatement] =

@@ -12,8 +12,7 @@ package enum MasterKeys {
   /// - Returns: why this master key must not be used; nil if it may.
   /// - Throws: the error of the database.
   @EventLoop package static func fault(
-    of master: MasterKey,
-    in database: Database
+    of master: MasterKey, in database: Database
   ) async throws(DatabaseError) -> String? {
     let known = try await database.read(MasterKeysQueries.list)
     let own = master.checks
@@ -33,8 +32,7 @@ package enum MasterKeys {
 
   /// Returns a fault if this master key did not seal keys from before check values were stored.
   @EventLoop private static func sealedBefore(
-    _ master: MasterKey,
-    _ database: Database
+    _ master: MasterKey, _ database: Database
   ) async throws(DatabaseError) -> String? {
     for key in try await database.read(MasterKeysQueries.sealedKeys)
     where master.opened(key.sealed, as: key.name) == nil {
@@ -74,12 +72,10 @@ package enum MasterKeysQueries {
     """
     select check_value, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
     from master_keys order by created_at
-    """
-  )
+    """)
 
   static let add = Statement<NoRow, BinaryBytes>(
-    "master_keys.add",
-    "insert into master_keys (check_value) values ($1) on conflict do nothing"
+    "master_keys.add", "insert into master_keys (check_value) values ($1) on conflict do nothing"
   )
 
   /// Returns a few keys, which is enough: one master key sealed them all.

@@ -90,8 +90,7 @@ package struct SigningKey: Sendable {
     case .rsa(_, let key):
       return key.isValidSignature(
         _RSA.Signing.RSASignature(rawRepresentation: token.signature),
-        for: SHA256.hash(data: token.signed),
-        padding: .insecurePKCS1v1_5
+        for: SHA256.hash(data: token.signed), padding: .insecurePKCS1v1_5
       )
     }
   }

@@ -40,9 +40,7 @@ package struct SettingRule: Sendable {
   ///   - isValid: whether a string of that length is valid.
   /// - Returns: the rule.
   package static func text(
-    _ length: ClosedRange<Int>,
-    _ code: String,
-    _ detail: String,
+    _ length: ClosedRange<Int>, _ code: String, _ detail: String,
     _ isValid: @escaping @Sendable (String) -> Bool
   ) -> SettingRule {
     SettingRule(.text(length)) { $0.string.map(isValid) == true ? nil : (code, detail) }

@@ -43,8 +43,7 @@ package struct SettingsCatalog: Sendable {
   ///   - patch: a merge patch; null resets a setting to its default.
   /// - Returns: the settings, and faults with pointers into a body with `settings`.
   package func changed(
-    _ stored: JSONObject,
-    by patch: JSONObject
+    _ stored: JSONObject, by patch: JSONObject
   ) -> (settings: JSONObject, faults: [FieldError]) {
     let settings = stored.merging(patch)
     return (settings, patch.compactMap { name, _ in fault(of: name, settings[name] ?? .null) })

@@ -32,18 +32,10 @@ package struct SettingsReader {
 
   /// Reads a number; one beyond `greatest`, which no rule allows, becomes `greatest`.
   package mutating func number(
-    _ name: String,
-    _ range: ClosedRange<Int>,
-    _ usual: Int,
-    _ meaning: String
+    _ name: String, _ range: ClosedRange<Int>, _ usual: Int, _ meaning: String
   ) -> Int {
     value(
-      name,
-      SettingRule(.number(range)),
-      usual,
-      safe: usual,
-      meaning,
-      { .number(JSONNumber($0)) },
+      name, SettingRule(.number(range)), usual, safe: usual, meaning, { .number(JSONNumber($0)) },
       { $0.number?.int.map { max(-Self.greatest, min($0, Self.greatest)) } }
     )
   }
@@ -56,47 +48,31 @@ package struct SettingsReader {
   }
 
   package mutating func duration(
-    _ name: String,
-    _ unit: TimeUnit,
-    _ range: ClosedRange<Int>,
-    _ usual: Int,
-    _ meaning: String
+    _ name: String, _ unit: TimeUnit, _ range: ClosedRange<Int>, _ usual: Int, _ meaning: String
   ) -> Duration {
     .seconds(number(name, range, usual, meaning) * unit.rawValue)
   }
 
   /// Declares a number that only SQL statements read.
   package mutating func declare(
-    _ name: String,
-    _ range: ClosedRange<Int>,
-    _ usual: Int,
-    _ meaning: String
+    _ name: String, _ range: ClosedRange<Int>, _ usual: Int, _ meaning: String
   ) {
     _ = number(name, range, usual, meaning)
   }
 
   /// Reads one of several words; `safe` is the most restrictive one.
   package mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
-    _ name: String,
-    _ usual: Choice,
-    safe: Choice,
-    _ meaning: String
+    _ name: String, _ usual: Choice, safe: Choice, _ meaning: String
   ) -> Choice {
     value(
-      name,
-      SettingRule(.choice(Choice.allCases.map(\.rawValue))),
-      usual,
-      safe: safe,
-      meaning,
-      { .string($0.rawValue) },
-      { $0.string.flatMap(Choice.init) }
+      name, SettingRule(.choice(Choice.allCases.map(\.rawValue))), usual, safe: safe, meaning,
+      { .string($0.rawValue) }, { $0.string.flatMap(Choice.init) }
     )
   }
 
   /// Reads a list of words; the empty list is the safest.
   package mutating func choices<Choice: CaseIterable & RawRepresentable<String> & Hashable>(
-    _ name: String,
-    _ meaning: String
+    _ name: String, _ meaning: String
   ) -> Set<Choice> {
     value(
       name,
@@ -116,10 +92,7 @@ package struct SettingsReader {
   }
 
   package mutating func text(
-    _ name: String,
-    _ rule: SettingRule,
-    _ usual: String,
-    _ meaning: String
+    _ name: String, _ rule: SettingRule, _ usual: String, _ meaning: String
   ) -> String {
     value(name, rule, usual, safe: usual, meaning, JSON.string, \.string)
   }
@@ -142,9 +115,7 @@ package struct SettingsReader {
 
   /// Reads an object; the empty object is the safest.
   package mutating func object(
-    _ name: String,
-    _ rule: SettingRule,
-    _ meaning: String
+    _ name: String, _ rule: SettingRule, _ meaning: String
   ) -> JSONObject {
     value(name, rule, JSONObject(), safe: JSONObject(), meaning, JSON.object, \.object)
   }
@@ -161,13 +132,8 @@ package struct SettingsReader {
   ///   - read: returns the value of JSON; nil if it is of the wrong type.
   /// - Returns: the value.
   package mutating func value<Value>(
-    _ name: String,
-    _ rule: SettingRule,
-    _ usual: Value,
-    safe: Value,
-    _ meaning: String,
-    _ json: (Value) -> JSON,
-    _ read: (JSON) -> Value?
+    _ name: String, _ rule: SettingRule, _ usual: Value, safe: Value, _ meaning: String,
+    _ json: (Value) -> JSON, _ read: (JSON) -> Value?
   ) -> Value {
     let stored = chosen.map { $0[name] ?? .null }
     let fit = stored.flatMap(read)

@@ -19,8 +19,7 @@ package enum DevicesQueries {
       coalesce(\(.isProvedDevice), false), \(.provedUntil),
       d.last_seen_at < now() - interval '1 hour'
     from devices d where d.device_id = $1
-    """
-  )
+    """)
 
   /// Locks the device and notes its use; returns no row if the device credential is not valid.
   static let use = Statement<DeviceRecord, DeviceID, AppID, BinaryBytes>(
@@ -28,12 +27,10 @@ package enum DevicesQueries {
     """
     update devices d set last_seen_at = now() where \(.isProvedDevice)
     returning \(.deviceState), d.secret_hash = $3::bytea, true, \(.provedUntil), false
-    """
-  )
+    """)
 
   package static let lock = Statement<DeviceState, DeviceID>(
-    "devices.lock",
-    "select \(.deviceState) from devices d where d.device_id = $1 for no key update"
+    "devices.lock", "select \(.deviceState) from devices d where d.device_id = $1 for no key update"
   )
 
   /// Returns a user of the device; no row for a user who has no account there.
@@ -54,8 +51,7 @@ package enum DevicesQueries {
       where o.user_id = $1 and o.device_id = $2 and o.ended_at is null and o.expires_at > now()
       order by o.created_at desc, o.session_id desc limit 1)
     where p.user_id = $1 and p.device_id = $2
-    """
-  )
+    """)
 
   /// Returns how well a user has authenticated on the device.
   static let assurance = Statement<Int, UserID, DeviceID>(
@@ -72,13 +68,11 @@ package enum DevicesQueries {
     """
     update device_accounts set activated_at = greatest($3::timestamptz, $4::timestamptz)
     where user_id = $1 and device_id = $2
-    """
-  )
+    """)
 
   /// Leaves the device without an active user until one is activated later than `$2`; null ends that.
   static let deactivate = Statement<NoRow, DeviceID, Timestamp?>(
-    "devices.deactivate",
-    "update devices set inactive_since = $2::timestamptz where device_id = $1"
+    "devices.deactivate", "update devices set inactive_since = $2::timestamptz where device_id = $1"
   )
 
   /// Extends a session by a refresh of its device; returns no row if it has ended.
@@ -100,8 +94,7 @@ package enum DevicesQueries {
       and s.ended_at is null and s.expires_at > now() and s.style = $5
       and \(.isRefreshable(longest: "$4::interval", mfa: "$6::boolean"))
     returning \(.liveSession)
-    """
-  )
+    """)
 
   /// Ends the sessions of a user on the device, and those of clients in the same browser.
   ///
@@ -119,13 +112,11 @@ package enum DevicesQueries {
         where p.user_id = $1 and p.device_id = $2
           and p.activated_at < coalesce($4::timestamptz, 'infinity'))
     returning s.session_id, s.device_id
-    """
-  )
+    """)
 
   /// Deletes the user's account on the device.
   static let removeAccount = Statement<NoRow, UserID, DeviceID>(
-    "devices.remove_account",
-    "delete from device_accounts where user_id = $1 and device_id = $2"
+    "devices.remove_account", "delete from device_accounts where user_id = $1 and device_id = $2"
   )
 
   /// Removes a user from the device's list.
@@ -139,8 +130,7 @@ package enum DevicesQueries {
     "devices.replace_users",
     """
     update devices set user_ids = $3::text[] where device_id = $1 and user_ids = $2::text[]
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     record, use, lock, user, assurance, activate, deactivate, refresh, leave, removeAccount,

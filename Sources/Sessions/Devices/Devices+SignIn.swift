@@ -12,8 +12,7 @@ extension Devices {
   /// - Returns: the device to log in on; nil for a new one, also if the cookie is no longer valid.
   /// - Throws: `.deviceUnknown`, `.deviceFull`, `.databaseUnavailable`.
   @EventLoop package static func admit(
-    _ user: UserID,
-    _ context: RequestContext
+    _ user: UserID, _ context: RequestContext
   ) async throws(Failure) -> DeviceCredential? {
     guard let proof = context.device else {
       guard let bare = context.bareDevice else { return nil }
@@ -44,10 +43,7 @@ extension Devices {
   /// If it is full, users without an account there leave its list: they were deleted, or revoked
   /// their sessions elsewhere.
   @EventLoop private static func hasRoom(
-    _ record: DeviceRecord,
-    for user: UserID,
-    on device: DeviceID,
-    _ context: RequestContext
+    _ record: DeviceRecord, for user: UserID, on device: DeviceID, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let others = record.state.users.filter { $0 != user }
     guard others.count >= limit else { return true }
@@ -56,10 +52,7 @@ extension Devices {
     let known = zip(others, found).filter { !$1.isEmpty }.map(\.0)
     guard known.count < limit else { return false }
     _ = try await context.write(
-      DevicesQueries.replaceUsers,
-      device,
-      record.state.list,
-      TextArray(known.map(\.text))
+      DevicesQueries.replaceUsers, device, record.state.list, TextArray(known.map(\.text))
     )
     return true
   }
@@ -68,9 +61,7 @@ extension Devices {
   ///
   /// It takes the same time without a user as for a user who is not on the device.
   @EventLoop package static func knows(
-    _ user: UserID?,
-    by assurance: Assurance = .credential,
-    _ context: RequestContext
+    _ user: UserID?, by assurance: Assurance = .credential, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     guard let proof = context.device, let record = try await record(of: proof, context),
       record.lists(user), let user,
@@ -81,8 +72,7 @@ extension Devices {
 
   /// Asks how well a user has authenticated on the client's device, without waiting.
   @EventLoop package static func sendAssurance(
-    of user: UserID?,
-    in transaction: Transaction
+    of user: UserID?, in transaction: Transaction
   ) -> Sent<Int>? {
     guard let user, let proof = transaction.context.device else { return nil }
     return transaction.send(DevicesQueries.assurance, user, proof.id)
@@ -97,8 +87,7 @@ extension Devices {
 
   /// Returns the record of the client's device, which is read once per request.
   @EventLoop private static func record(
-    of proof: DeviceCredential,
-    _ context: RequestContext
+    of proof: DeviceCredential, _ context: RequestContext
   ) async throws(Failure) -> DeviceRecord? {
     if let known = context.deviceRecord { return known }
     let record = try await context.read(DevicesQueries.record, [read(proof, context)])[0].first

@@ -23,8 +23,7 @@ package enum Devices {
   /// - Returns: the device, and the users for whom its credential acts.
   /// - Throws: `.deviceUnknown`, `.databaseUnavailable`.
   @EventLoop package static func list(
-    isLatest: Bool = false,
-    _ context: RequestContext
+    isLatest: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> (device: DeviceID, users: [DeviceUser]) {
     let proof = try known(context)
     let call = read(proof, context)
@@ -42,9 +41,7 @@ package enum Devices {
   /// - Throws: `.switchingForbidden`, `.deviceUnknown`, `.notFound` if the device does not know the
   ///   user, `.notLoggedIn`, `.tooManyRequests`, `.databaseUnavailable`.
   @EventLoop package static func activate(
-    _ user: UserID,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    _ user: UserID, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let proof = try known(context)
     guard context.app.sessionSettings.allowsSwitching else { throw .switchingForbidden }
@@ -55,15 +52,10 @@ package enum Devices {
       guard let found = users[user], record.reaches(found) else { throw Failure.notFound }
       guard let session = found.session, session.isUsable(as: style) else { throw .notLoggedIn }
       let earlier = max(
-        users.latest?.microseconds ?? 0,
-        record.state.inactiveSince?.microseconds ?? 0
+        users.latest?.microseconds ?? 0, record.state.inactiveSince?.microseconds ?? 0
       )
       _ = transaction.send(
-        DevicesQueries.activate,
-        user,
-        proof.id,
-        ServerTime(),
-        Timestamp(microseconds: earlier + 1)
+        DevicesQueries.activate, user, proof.id, ServerTime(), Timestamp(microseconds: earlier + 1)
       )
       if record.state.inactiveSince != nil {
         _ = transaction.send(DevicesQueries.deactivate, proof.id, nil)
@@ -80,10 +72,7 @@ package enum Devices {
 
   /// Sends the event of a user on a device.
   @EventLoop private static func record(
-    _ action: String,
-    of user: UserID,
-    _ session: SessionID?,
-    _ device: DeviceID,
+    _ action: String, of user: UserID, _ session: SessionID?, _ device: DeviceID,
     in transaction: Transaction
   ) {
     let place = EventPlace(session: session, device: device)
@@ -103,9 +92,7 @@ package enum Devices {
   /// - Throws: `.deviceUnknown`, `.sessionEnded` if the user is not logged in or no user is
   ///   active, `.databaseUnavailable`.
   @EventLoop package static func refresh(
-    of user: UserID?,
-    as style: SessionStyle = .native,
-    _ context: RequestContext
+    of user: UserID?, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let proof = try known(context)
     let settings = context.app.sessionSettings
@@ -134,13 +121,8 @@ package enum Devices {
     let live = try await context.transaction { transaction async throws(Failure) in
       if record.isStale { _ = send(DevicesQueries.use, proof, in: transaction) }
       let refreshed = transaction.send(
-        DevicesQueries.refresh,
-        found.user,
-        session.live.session,
-        settings.sessionLifetime,
-        settings.longestSession,
-        style.name,
-        settings.mfa == .required
+        DevicesQueries.refresh, found.user, session.live.session, settings.sessionLifetime,
+        settings.longestSession, style.name, settings.mfa == .required
       )
       transaction.sendCommit()
       return try await refreshed.rows().first
@@ -153,9 +135,7 @@ package enum Devices {
   ///
   /// - Throws: `.deviceUnknown`, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func logout(
-    _ user: UserID,
-    next: NextActive,
-    _ context: RequestContext
+    _ user: UserID, next: NextActive, _ context: RequestContext
   ) async throws(Failure) {
     try await leave(user, isForgotten: false, next, context)
   }
@@ -164,18 +144,13 @@ package enum Devices {
   ///
   /// - Throws: `.deviceUnknown`, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    _ user: UserID,
-    next: NextActive,
-    _ context: RequestContext
+    _ user: UserID, next: NextActive, _ context: RequestContext
   ) async throws(Failure) {
     try await leave(user, isForgotten: true, next, context)
   }
 
   @EventLoop private static func leave(
-    _ user: UserID,
-    isForgotten: Bool,
-    _ next: NextActive,
-    _ context: RequestContext
+    _ user: UserID, isForgotten: Bool, _ next: NextActive, _ context: RequestContext
   ) async throws(Failure) {
     let proof = try known(context)
     try await context.transaction { transaction async throws(Failure) in
@@ -207,8 +182,7 @@ package enum Devices {
   ///
   /// The transaction has locked the user.
   @EventLoop package static func deactivate(
-    _ user: UserID,
-    in transaction: Transaction
+    _ user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     guard let device = transaction.principal.device,
       let state = try await transaction.run(DevicesQueries.lock, device).first
@@ -231,9 +205,7 @@ package enum Devices {
       let record = try await use(proof, in: transaction)
       let leaving = record.state.users.map { user in
         let reason = "device_logout"
-        return (
-          user, transaction.send(DevicesQueries.leave, user, proof.id, reason, record.until)
-        )
+        return (user, transaction.send(DevicesQueries.leave, user, proof.id, reason, record.until))
       }
       for (user, sent) in leaving {
         for ended in try await sent.rows() {

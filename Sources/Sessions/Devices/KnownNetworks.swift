@@ -13,8 +13,7 @@ package enum KnownNetworks {
   /// time without a user.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func has(
-    _ user: UserID?,
-    _ context: RequestContext
+    _ user: UserID?, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     guard let address = context.address.text else { return false }
     return try await context.first(KnownNetworkQueries.has, user ?? UserID(), address) == true
@@ -35,8 +34,7 @@ package enum KnownNetworkQueries {
         where user_id = $1 order by session_id desc limit 200) s
       where s.key_id is null and (s.ended_at is null or s.end_reason in ('logout', 'login'))
         and s.address <<= network(set_masklen($2::inet, case family($2::inet) when 4 then 32 else 64 end)))
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [has]
 }

@@ -9,15 +9,11 @@ package import Runtime
   ///
   /// An API key gets none: a program with a key is on a new device each time.
   package static func tell(
-    _ credential: VerifiedCredential,
-    on device: DeviceID?,
-    in transaction: Transaction
+    _ credential: VerifiedCredential, on device: DeviceID?, in transaction: Transaction
   ) async throws(Failure) {
     guard transaction.app.mailSettings.tellsNewDevices, credential.apiKey == nil else { return }
     let found = try await transaction.run(
-      NewDeviceQueries.isNew,
-      credential.user,
-      device ?? DeviceID()
+      NewDeviceQueries.isNew, credential.user, device ?? DeviceID()
     )
     guard !found.isEmpty else { return }
     try await SecurityNotice.signedIn.notice(of: credential.user, in: transaction)
@@ -34,8 +30,7 @@ package enum NewDeviceQueries {
     """
     select count(*) from device_accounts where user_id = $1
     having count(*) > 0 and not bool_or(device_id = $2)
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [isNew]
 }

@@ -91,9 +91,7 @@ package struct FailureLimiter {
   ///     caller's device. Only those users can have caused that.
   ///   - context: the app, with its limits, and the origin of the call.
   @EventLoop package init(
-    _ purpose: AttemptPurpose,
-    on identifier: String,
-    isFamiliar: Bool = false,
+    _ purpose: AttemptPurpose, on identifier: String, isFamiliar: Bool = false,
     _ context: RequestContext
   ) {
     if isFamiliar, let own = RateLimit.onDevice(purpose, identifier, context) {
@@ -123,8 +121,7 @@ package struct FailureLimiter {
 
   /// Counts an attempt, and reads rows in the same round trip.
   @EventLoop package func count<Row>(
-    knowing known: [Int],
-    _ read: @EventLoop (Transaction) -> Sent<Row>?
+    knowing known: [Int], _ read: @EventLoop (Transaction) -> Sent<Row>?
   ) async throws(Failure) -> [Row] {
     try await limits.spend(knowing: known, read)
   }

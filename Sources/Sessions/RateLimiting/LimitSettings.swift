@@ -37,56 +37,37 @@ package struct LimitSettings: SettingsSection {
         + "are refused (429)"
     )
     failuresPerAddress = read.number(
-      "failures_per_ip",
-      1...1_000_000,
-      100,
+      "failures_per_ip", 1...1_000_000, 100,
       "failed sign-ins from one network before further attempts are refused (429)"
     )
     failureWindow = read.duration(
-      "failure_minutes",
-      .minutes,
-      1...1_440,
-      15,
+      "failure_minutes", .minutes, 1...1_440, 15,
       "minutes in which the failures of one network are gradually forgotten"
     )
     // Enough for an office or the shared address of a mobile network during a launch.
     anonymousPerAddress = read.number(
-      "anonymous_users_per_ip",
-      1...1_000_000,
-      300,
-      "anonymous users from one network in an hour"
+      "anonymous_users_per_ip", 1...1_000_000, 300, "anonymous users from one network in an hour"
     )
     // Each is a stored row for an hour. People in an office begin a few sign-ins a day.
     authorizationsPerAddress = read.number(
-      "sign_in_pages_per_ip",
-      1...1_000_000,
-      1_000,
+      "sign_in_pages_per_ip", 1...1_000_000, 1_000,
       "sign-ins at the hosted pages that begin from one network in an hour"
     )
     // Each is a session, often a device, and two events. Scripts sign in at each start.
     signInsPerUser = read.number(
-      "sign_ins_per_user",
-      1...1_000_000,
-      300,
-      "sign-ins of one user in an hour"
+      "sign_ins_per_user", 1...1_000_000, 300, "sign-ins of one user in an hour"
     )
     // Each is an event, and most are a mail.
     changesPerUser = read.number(
-      "account_changes_per_user",
-      1...1_000_000,
-      60,
+      "account_changes_per_user", 1...1_000_000, 60,
       "changes of one user's own credentials in an hour"
     )
     recordedChangesPerUser = read.number(
-      "recorded_changes_per_user",
-      1...1_000_000,
-      3_600,
+      "recorded_changes_per_user", 1...1_000_000, 3_600,
       "changes of one user's own data in an hour, where data_event_days records them"
     )
     mailsPerAddressDaily = read.number(
-      "mails_per_email_daily",
-      1...1_000_000,
-      40,
+      "mails_per_email_daily", 1...1_000_000, 40,
       "mails to one address that devices unknown to its user may request in a day"
     )
   }

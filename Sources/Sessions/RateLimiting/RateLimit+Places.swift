@@ -14,66 +14,46 @@ extension RateLimit {
 
   /// Returns the limit of one identifier on the caller's device; nil without a device.
   @EventLoop package static func onDevice(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, _ identifier: String, _ context: RequestContext
   ) -> RateLimit? {
     context.device.map { device in
       RateLimit(
-        purpose.onDevice,
-        of: [identifier, device.id.text],
+        purpose.onDevice, of: [identifier, device.id.text],
         burst: context.app.limitSettings.failuresPerIdentifier,
-        in: context.app.limitSettings.failureWindow,
-        context.keys.master
+        in: context.app.limitSettings.failureWindow, context.keys.master
       )
     }
   }
 
   /// Returns the limit of one identifier in a network from which its owner has signed in.
   @EventLoop package static func fromKnownNetwork(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    in window: Duration,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, _ identifier: String, in window: Duration, _ context: RequestContext
   ) -> RateLimit {
     RateLimit(
-      purpose.fromKnownNetwork,
-      of: [identifier, String(hexadecimal: context.address.network)],
-      burst: context.app.limitSettings.failuresPerIdentifier,
-      in: window,
-      isReported: false,
+      purpose.fromKnownNetwork, of: [identifier, String(hexadecimal: context.address.network)],
+      burst: context.app.limitSettings.failuresPerIdentifier, in: window, isReported: false,
       context.keys.master
     )
   }
 
   /// Returns the limit of one identifier in sessions of its owner.
   @EventLoop package static func inSession(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, _ identifier: String, _ context: RequestContext
   ) -> RateLimit {
     RateLimit(
-      purpose.inSession,
-      of: [identifier],
-      burst: context.app.limitSettings.failuresPerIdentifier,
-      in: context.app.limitSettings.failureWindow,
-      context.keys.master
+      purpose.inSession, of: [identifier], burst: context.app.limitSettings.failuresPerIdentifier,
+      in: context.app.limitSettings.failureWindow, context.keys.master
     )
   }
 
   /// Returns the limits of one identifier from the caller's network and its site.
   @EventLoop package static func fromNetwork(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, _ identifier: String, _ context: RequestContext
   ) -> [RateLimit] {
     let settings = context.app.limitSettings
     return ofPlaces(
-      (purpose.rawValue, purpose.fromSite),
-      of: [identifier],
-      burst: settings.failuresPerIdentifier,
-      in: settings.failureWindow,
-      context
+      (purpose.rawValue, purpose.fromSite), of: [identifier], burst: settings.failuresPerIdentifier,
+      in: settings.failureWindow, context
     )
   }
 
@@ -81,24 +61,17 @@ extension RateLimit {
   ///
   /// They hold one attempt a window, for when other networks have used up the shared limit.
   @EventLoop package static func slowlyFromNetwork(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, _ identifier: String, _ context: RequestContext
   ) -> [RateLimit] {
     ofPlaces(
-      (purpose.slowly, purpose.slowlyFromSite),
-      of: [identifier],
-      burst: 1,
-      in: context.app.limitSettings.failureWindow,
-      isReported: false,
-      context
+      (purpose.slowly, purpose.slowlyFromSite), of: [identifier], burst: 1,
+      in: context.app.limitSettings.failureWindow, isReported: false, context
     )
   }
 
   /// Returns the limits of the caller's network and its site, over all identifiers.
   @EventLoop package static func ofNetwork(
-    _ purpose: AttemptPurpose,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, _ context: RequestContext
   ) -> [RateLimit] {
     let settings = context.app.limitSettings
     let (burst, window) =
@@ -110,22 +83,14 @@ extension RateLimit {
       case .resetCode: (settings.failuresPerIdentifier, settings.failureWindow)
       default: (settings.failuresPerAddress, settings.failureWindow)
       }
-    return ofPlaces(
-      (purpose.ofNetwork, purpose.ofSite),
-      of: [],
-      burst: burst,
-      in: window,
-      context
-    )
+    return ofPlaces((purpose.ofNetwork, purpose.ofSite), of: [], burst: burst, in: window, context)
   }
 
   /// Returns the limit of what a user does in an hour, from all networks.
   ///
   /// It bounds the rows that one user adds by right credentials.
   @EventLoop package static func ofUser(
-    _ purpose: AttemptPurpose,
-    _ user: UserID,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, _ user: UserID, _ context: RequestContext
   ) -> RateLimit {
     let settings = context.app.limitSettings
     let burst =
@@ -144,18 +109,13 @@ extension RateLimit {
   /// A familiar device has one of its own. So a stranger who knows the password does not slow the
   /// user down there.
   @EventLoop package static func ofFirstSteps(
-    of user: UserID,
-    onFamiliarDevice isFamiliar: Bool,
-    _ context: RequestContext
+    of user: UserID, onFamiliarDevice isFamiliar: Bool, _ context: RequestContext
   ) -> RateLimit {
     let whole = ofUser(.firstStep, user, context)
     guard isFamiliar, let device = context.device else { return whole }
     var own = RateLimit(
-      AttemptPurpose.firstStep.onDevice,
-      of: [user.text, device.id.text],
-      burst: whole.burst,
-      in: whole.window,
-      context.keys.master
+      AttemptPurpose.firstStep.onDevice, of: [user.text, device.id.text], burst: whole.burst,
+      in: whole.window, context.keys.master
     )
     own.refusal = whole.refusal
     return own
@@ -163,62 +123,36 @@ extension RateLimit {
 
   /// Returns the limit of one identifier from all networks together, in an hour.
   @EventLoop static func anywhereHourly(
-    _ purpose: AttemptPurpose,
-    _ identifier: String,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, _ identifier: String, _ context: RequestContext
   ) -> RateLimit {
     anywhere(
-      purpose.anywhere,
-      identifier,
-      burst: context.app.limitSettings.failuresPerIdentifierHourly,
-      in: .seconds(3_600),
-      context
+      purpose.anywhere, identifier, burst: context.app.limitSettings.failuresPerIdentifierHourly,
+      in: .seconds(3_600), context
     )
   }
 
   /// Returns a limit of one identifier from all networks together.
   @EventLoop package static func anywhere(
-    _ name: String,
-    _ identifier: String,
-    burst: Int,
-    in window: Duration,
-    _ context: RequestContext
+    _ name: String, _ identifier: String, burst: Int, in window: Duration, _ context: RequestContext
   ) -> RateLimit {
     RateLimit(
-      name,
-      of: [identifier],
-      burst: burst,
-      in: window,
-      isReported: false,
-      context.keys.master
+      name, of: [identifier], burst: burst, in: window, isReported: false, context.keys.master
     )
   }
 
   @EventLoop private static func ofPlaces(
-    _ names: (network: String, site: String),
-    of identifier: [String],
-    burst: Int,
-    in window: Duration,
-    isReported: Bool = true,
-    _ context: RequestContext
+    _ names: (network: String, site: String), of identifier: [String], burst: Int,
+    in window: Duration, isReported: Bool = true, _ context: RequestContext
   ) -> [RateLimit] {
     let master = context.keys.master
     let network = RateLimit(
-      names.network,
-      of: identifier + [String(hexadecimal: context.address.network)],
-      burst: burst,
-      in: window,
-      isReported: isReported,
-      master
+      names.network, of: identifier + [String(hexadecimal: context.address.network)], burst: burst,
+      in: window, isReported: isReported, master
     )
     guard let place = context.address.site else { return [network] }
     let site = RateLimit(
-      names.site,
-      of: identifier + [String(hexadecimal: place)],
-      burst: burst * networksOfSite,
-      in: window,
-      isReported: false,
-      master
+      names.site, of: identifier + [String(hexadecimal: place)], burst: burst * networksOfSite,
+      in: window, isReported: false, master
     )
     return [network, site]
   }

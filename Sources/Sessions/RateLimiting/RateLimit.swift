@@ -31,11 +31,7 @@ package struct RateLimit {
   ///   - isReported: false for a limit that strangers share.
   ///   - master: the key of the hash.
   package init(
-    _ name: String,
-    of subject: [String],
-    burst: Int,
-    in window: Duration,
-    isReported: Bool = true,
+    _ name: String, of subject: [String], burst: Int, in window: Duration, isReported: Bool = true,
     _ master: MasterKey
   ) {
     self.name = name
@@ -76,11 +72,8 @@ package struct RateLimit {
 
   fileprivate func left(_ ahead: Int) -> RateLimitStatus {
     RateLimitStatus(
-      name: name,
-      quota: burst,
-      window: window,
-      remaining: min(max(0, (whole - ahead) / share), burst),
-      reset: .microseconds(ahead)
+      name: name, quota: burst, window: window,
+      remaining: min(max(0, (whole - ahead) / share), burst), reset: .microseconds(ahead)
     )
   }
 }
@@ -118,8 +111,7 @@ package struct RateLimitSet {
 
   /// Does as the function above, and reads rows in the same round trip.
   @EventLoop func spend<Row>(
-    knowing known: [Int]?,
-    _ read: @EventLoop (Transaction) -> Sent<Row>?
+    knowing known: [Int]?, _ read: @EventLoop (Transaction) -> Sent<Row>?
   ) async throws(Failure) -> [Row] {
     try await requireLeft(knowing: known)
     guard let (aheads, rows) = try await spent(read) else {
@@ -261,10 +253,7 @@ extension RateLimit {
   /// Records that the limit is used up, once in a window for any number of attempts.
   @EventLoop fileprivate func recordOnce(_ context: RequestContext) async throws(Failure) {
     let once = RateLimit(
-      Self.recorded(name),
-      of: [String(hexadecimal: subject.bytes)],
-      burst: 1,
-      in: window,
+      Self.recorded(name), of: [String(hexadecimal: subject.bytes)], burst: 1, in: window,
       context.keys.master
     )
     guard try await RateLimitSet([once], context).spendIfLeft(isReported: false) else { return }

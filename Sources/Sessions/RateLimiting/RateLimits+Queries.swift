@@ -18,8 +18,7 @@ package enum AttemptQueries {
       set theoretical_arrival_at = case when require(greatest(a.theoretical_arrival_at, $3) - $3 + $4 <= $5::interval)
         then (greatest(a.theoretical_arrival_at, $3) at time zone 'UTC' + $4) at time zone 'UTC' end
     returning (extract(epoch from a.theoretical_arrival_at - $3) * 1000000)::bigint
-    """
-  )
+    """)
 
   /// Returns in how many microseconds all attempts come back; no row if none was counted.
   static let ahead = Statement<Int, AppID, BinaryBytes>(
@@ -27,8 +26,7 @@ package enum AttemptQueries {
     """
     select (extract(epoch from greatest(theoretical_arrival_at, now()) - now()) * 1000000)::bigint
     from rate_limits where app_id = $1 and subject = $2
-    """
-  )
+    """)
 
   /// Gives an attempt back, and returns the same as `ahead`.
   ///
@@ -40,8 +38,7 @@ package enum AttemptQueries {
     update rate_limits set theoretical_arrival_at = (theoretical_arrival_at at time zone 'UTC' - $4::interval) at time zone 'UTC'
     where app_id = $1 and subject = $2
     returning (extract(epoch from greatest(theoretical_arrival_at, $3::timestamptz) - $3) * 1000000)::bigint
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [spend, ahead, giveBack]
 }

@@ -20,10 +20,7 @@ extension RateLimits {
   /// - Returns: how many limits were not full.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func reset(
-    of key: String?,
-    _ users: [UserID],
-    from network: IPAddress?,
-    _ context: RequestContext
+    of key: String?, _ users: [UserID], from network: IPAddress?, _ context: RequestContext
   ) async throws(Failure) -> Int {
     let app = context.app.id
     var identifiers: [(AttemptPurpose, String)] = users.flatMap {
@@ -105,9 +102,7 @@ extension RateLimits {
   ///
   /// This is no transaction. After a failure, the operator repeats the command.
   @EventLoop private static func forget(
-    _ subjects: [[UInt8]],
-    _ context: RequestContext,
-    _ app: AppID
+    _ subjects: [[UInt8]], _ context: RequestContext, _ app: AppID
   ) async throws(Failure) -> Int {
     let sorted = subjects.sorted { $0.lexicographicallyPrecedes($1) }
     let calls = sorted.map { PendingQuery(AttemptLiftQueries.forget, app, BinaryBytes($0)) }
@@ -115,10 +110,7 @@ extension RateLimits {
   }
 
   @EventLoop private static func record(
-    _ count: Int,
-    of user: UserID?,
-    _ context: RequestContext,
-    _ app: AppID
+    _ count: Int, of user: UserID?, _ context: RequestContext, _ app: AppID
   ) async throws(Failure) {
     let detail: JSON = ["count": .number(JSONNumber(count))]
     try await Event("rate_limit_reset", of: user, detail: detail).record(app: app, context)
@@ -146,8 +138,7 @@ package enum AttemptLiftQueries {
     union all
     select null, p.device_id from device_accounts p join users u on u.user_id = p.user_id
     where p.user_id = $1 and u.app_id = $2
-    """
-  )
+    """)
 
   /// Returns the IP addresses of the newest 1,000 refusals of the past two days.
   ///
@@ -160,8 +151,7 @@ package enum AttemptLiftQueries {
       where user_id = $1 and action = 'rate_limited' and address is not null
         and event_id > lpad(to_hex(extract(epoch from now() - interval '2 days')::bigint), 8, '0')
       order by event_id desc limit 1000) refusals
-    """
-  )
+    """)
 
   /// Resets a limit; returns no row if it was not used.
   static let forget = Statement<Int, AppID, BinaryBytes>(
@@ -169,8 +159,7 @@ package enum AttemptLiftQueries {
     """
     delete from rate_limits
     where app_id = $1 and subject = $2 and theoretical_arrival_at > now() returning 1
-    """
-  )
+    """)
 
   /// Returns the subjects of a thousand limits that are used, of all shards, after `$2`.
   ///
@@ -181,8 +170,7 @@ package enum AttemptLiftQueries {
     select subject from rate_limits
     where app_id = $1 and subject > $2 and theoretical_arrival_at > now()
     order by subject limit 1000
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [own, refused, forget, page]
 }

@@ -8,8 +8,7 @@ extension Event {
   ///
   /// - Throws: `.tooManyRequests`, which undoes the transaction.
   @EventLoop package func recordChange(
-    of user: UserID,
-    in transaction: Transaction
+    of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     if let limit = RateLimits.own(.dataChange, of: user, transaction.context) {
       try await limit.sendSpending(in: transaction)()
@@ -24,8 +23,7 @@ package enum RateLimits {
   ///
   /// - Throws: `.tooManyRequests`, `.databaseUnavailable`.
   @EventLoop package static func countChange(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await own(.change, of: user, context)?.spend()
   }
@@ -33,9 +31,7 @@ package enum RateLimits {
   /// Returns the limit of what a user does to itself; nil for a back end and an operator, which have
   /// none.
   @EventLoop fileprivate static func own(
-    _ purpose: AttemptPurpose,
-    of user: UserID,
-    _ context: RequestContext
+    _ purpose: AttemptPurpose, of user: UserID, _ context: RequestContext
   ) -> RateLimitSet? {
     guard context.principal.user == user else { return nil }
     return RateLimitSet([.ofUser(purpose, user, context)], context)
@@ -53,9 +49,7 @@ package enum RateLimits {
   ///     after users.
   /// - Returns: a function that waits for the statements.
   @EventLoop package static func sendForget(
-    of key: String,
-    _ user: UserID,
-    in transaction: Transaction
+    of key: String, _ user: UserID, in transaction: Transaction
   ) -> Completion {
     let context = transaction.context
     let limits =

@@ -15,9 +15,7 @@ import JSON
   ///   - context: the context of the request.
   /// - Throws: `.databaseUnavailable`.
   package static func record(
-    _ provider: String,
-    of user: UserID? = nil,
-    _ context: RequestContext
+    _ provider: String, of user: UserID? = nil, _ context: RequestContext
   ) async throws(Failure) {
     let left = RateLimitSet(RateLimit.ofNetwork(.refused, context), context)
     guard try await left.spendIfLeft(isReported: false) else { return }

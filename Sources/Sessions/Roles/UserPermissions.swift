@@ -10,8 +10,7 @@ package import Tenancy
   ///
   /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [Permission] {
     try await context.requireSession(of: user)
     return try await context.fetch(UserPermissionQueries.list, user)
@@ -21,9 +20,7 @@ package import Tenancy
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func scopes(
-    of user: UserID,
-    at server: ResourceServer,
-    _ context: RequestContext
+    of user: UserID, at server: ResourceServer, _ context: RequestContext
   ) async throws(Failure) -> [String] {
     let allowed = try await context.readLatest(UserPermissionQueries.allowed, user, server.id)
     return server.scopes.map(\.name).filter { name in allowed.contains(where: name.hasSameBytes) }
@@ -34,9 +31,7 @@ package import Tenancy
   /// Tokens keep a removed permission until they expire.
   /// - Throws: `.invalid`, `.notFound`, `.databaseUnavailable`.
   package static func change(
-    _ change: PermissionChange,
-    of user: UserID,
-    _ context: RequestContext
+    _ change: PermissionChange, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
@@ -68,8 +63,7 @@ package enum UserPermissionQueries {
     where r.scopes -> g.scope is not null
     group by r.app_id, r.resource_server_id, g.scope
     order by r.identifier, g.scope limit 1000
-    """
-  )
+    """)
 
   static let allowed = Statement<String, UserID, ResourceServerID>(
     "user_permissions.allowed",
@@ -78,8 +72,7 @@ package enum UserPermissionQueries {
     union
     select p.scope from user_roles u join role_permissions p on p.role_id = u.role_id
     where u.user_id = $1 and p.resource_server_id = $2
-    """
-  )
+    """)
 
   static let add = Statement<String, UserID, TextBytes>(
     "user_permissions.add",
@@ -90,8 +83,7 @@ package enum UserPermissionQueries {
     where u.user_id = $1
     on conflict (user_id, resource_server_id, scope) do nothing
     returning resource_server_id || ' ' || scope
-    """
-  )
+    """)
 
   static let remove = Statement<String, UserID, TextBytes>(
     "user_permissions.remove",
@@ -100,8 +92,7 @@ package enum UserPermissionQueries {
     using jsonb_to_recordset($2::jsonb) as p (server text, scope text)
     where u.user_id = $1 and u.resource_server_id = p.server and u.scope = p.scope
     returning u.resource_server_id || ' ' || u.scope
-    """
-  )
+    """)
 
   static let direct = Statement<String, UserID, ResourceServerID>(
     "user_permissions.direct",
@@ -109,8 +100,7 @@ package enum UserPermissionQueries {
   )
 
   static let count = Statement<Int, UserID>(
-    "user_permissions.count",
-    "select count(*) from user_permissions where user_id = $1"
+    "user_permissions.count", "select count(*) from user_permissions where user_id = $1"
   )
 
   static let changes = PermissionStatements(add: add, remove: remove, scopes: direct, count: count)

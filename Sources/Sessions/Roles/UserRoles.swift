@@ -10,8 +10,7 @@ package import Tenancy
   ///
   /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [Role] {
     try await context.requireSession(of: user)
     return try await context.readLatest(UserRoleQueries.list, user)
@@ -35,9 +34,7 @@ package import Tenancy
   /// - Returns: the users.
   /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
   package static func users(
-    of role: RoleID,
-    after cursor: UserID? = nil,
-    count: Int = PageLimit.most,
+    of role: RoleID, after cursor: UserID? = nil, count: Int = PageLimit.most,
     _ context: RequestContext
   ) async throws(Failure) -> Page<RoleMember> {
     _ = try await Roles.find(role, of: context.app.id, context)
@@ -49,9 +46,7 @@ package import Tenancy
   /// - Throws: `.roleNotFound`, `.invalid` if the user has too many, `.notFound`,
   ///   `.databaseUnavailable`.
   package static func assign(
-    _ roles: [RoleID],
-    to user: UserID,
-    _ context: RequestContext
+    _ roles: [RoleID], to user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
@@ -71,9 +66,7 @@ package import Tenancy
   /// Tokens of the user keep their permissions until they expire.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   package static func remove(
-    _ roles: [RoleID],
-    from user: UserID,
-    _ context: RequestContext
+    _ roles: [RoleID], from user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
@@ -87,10 +80,7 @@ package import Tenancy
   }
 
   private static func record(
-    _ name: String,
-    _ roles: [String],
-    of user: UserID,
-    in transaction: Transaction
+    _ name: String, _ roles: [String], of user: UserID, in transaction: Transaction
   ) {
     guard !roles.isEmpty else { return }
     let detail = JSONObject([(name, .array(roles.map(JSON.string)))])
@@ -113,8 +103,7 @@ package enum UserRoleQueries {
     select \(.role)
     from user_roles u join roles o on o.role_id = u.role_id
     where u.user_id = $1 order by o.name, o.role_id
-    """
-  )
+    """)
 
   /// Served by `user_roles_by_role`.
   static let users = Statement<RoleMember, RoleID, UserID?, Int>(
@@ -122,8 +111,7 @@ package enum UserRoleQueries {
     """
     select user_id from user_roles where role_id = $1 and user_id > coalesce($2, '')
     order by user_id limit $3
-    """
-  )
+    """)
 
   /// Returns the roles that are new.
   ///
@@ -135,12 +123,10 @@ package enum UserRoleQueries {
     select u.user_id, r.role_id from users u cross join unnest(string_to_array($2, ' ')) r (role_id)
     where u.user_id = $1
     on conflict (user_id, role_id) do nothing returning role_id
-    """
-  )
+    """)
 
   static let count = Statement<Int, UserID>(
-    "user_roles.count",
-    "select count(*) from user_roles where user_id = $1"
+    "user_roles.count", "select count(*) from user_roles where user_id = $1"
   )
 
   /// Returns the roles that the user had.
@@ -149,8 +135,7 @@ package enum UserRoleQueries {
     """
     delete from user_roles where user_id = $1 and role_id = any (string_to_array($2, ' '))
     returning role_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [list, users, assign, count, remove]
 }

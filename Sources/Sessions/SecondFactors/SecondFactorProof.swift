@@ -17,10 +17,7 @@ extension Sessions {
   /// - Throws: `.invalidCode`, `.mfaDisabled`, `.tooManyAttempts`, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func passSecondFactor(
-    _ code: String,
-    of user: UserID,
-    as style: SessionStyle,
-    _ context: RequestContext
+    _ code: String, of user: UserID, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> TokenSet {
     try SecondFactors.requireOffered(context)
     try await context.requireSession(of: user)
@@ -33,11 +30,7 @@ extension Sessions {
           try await Sessions.lockUser(user, in: transaction)
           try await SecondFactors.use(code, of: user, in: transaction)
           let live = try await renew(
-            user,
-            by: nil,
-            secondFactor: SecondFactors.methods,
-            as: style,
-            "reauthenticate",
+            user, by: nil, secondFactor: SecondFactors.methods, as: style, "reauthenticate",
             in: transaction
           )
           try await limiter.succeed(in: transaction)

@@ -27,30 +27,24 @@ extension SecondFactors {
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func limiter(
-    of code: String,
-    by user: UserID,
-    _ context: RequestContext
+    of code: String, by user: UserID, _ context: RequestContext
   ) async throws(Failure) -> FailureLimiter {
     FailureLimiter(
-      RecoveryCode(code) == nil ? .secondFactor : .recoveryCode,
-      on: user.text,
-      isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
-      context
+      RecoveryCode(code) == nil ? .secondFactor : .recoveryCode, on: user.text,
+      isFamiliar: try await Devices.knows(user, by: .secondFactor, context), context
     )
   }
 
   /// Records a wrong code.
   package static func recordFailure(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await Event(loginFailureBy: "second-factor", of: user).record(context)
   }
 
   /// Stores a new factor of a locked user, in place of one that was not confirmed.
   package static func begin(
-    of user: UserID,
-    in transaction: Transaction
+    of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> Enrollment {
     let context = transaction.context
     let id = FactorID()
@@ -62,18 +56,14 @@ extension SecondFactors {
     guard try await !added.rows().isEmpty else { throw .tooManyFactors(limit: limit) }
     let issuer = context.app.sessionSettings.mfaIssuer
     return Enrollment(
-      id: id,
-      secret: secret.base32,
+      id: id, secret: secret.base32,
       uri: ProvisioningURI.text(secret, of: account, at: issuer.isEmpty ? context.app.name : issuer)
     )
   }
 
   /// Returns the secret of a factor as the database stores it.
   package static func sealed(
-    _ secret: [UInt8],
-    as factor: FactorID,
-    of user: UserID,
-    _ context: RequestContext
+    _ secret: [UInt8], as factor: FactorID, of user: UserID, _ context: RequestContext
   ) throws(Failure) -> [UInt8] {
     try context.keys.master.sealed(secret, as: sealName(of: factor, user))
   }
@@ -82,10 +72,7 @@ extension SecondFactors {
   ///
   /// A mail reports it. Throws `.invalidCode` if the code is wrong.
   package static func confirm(
-    _ factor: StoredFactor,
-    by code: String,
-    of user: UserID,
-    in transaction: Transaction
+    _ factor: StoredFactor, by code: String, of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> [String] {
     guard let step = try step(of: code, factor, user, transaction.context) else {
       throw .invalidCode
@@ -93,10 +80,7 @@ extension SecondFactors {
     _ = transaction.send(SecondFactorQueries.confirm, user, factor.id, step)
     let recoveryCodes = replaceRecoveryCodes(of: user, in: transaction)
     try await Sessions.end(
-      .others(than: transaction.principal.session),
-      of: user,
-      "second_factor_add",
-      in: transaction
+      .others(than: transaction.principal.session), of: user, "second_factor_add", in: transaction
     )
     try await SecurityNotice.factorAdded.record(of: user, in: transaction)
     return recoveryCodes
@@ -107,9 +91,7 @@ extension SecondFactors {
   /// Each code is good once: of two requests with the same code, the second finds it used.
   /// Throws `.invalidCode` if the code is wrong or used.
   package static func use(
-    _ code: String,
-    of user: UserID,
-    in transaction: Transaction
+    _ code: String, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     if let recovery = RecoveryCode(code) {
       for hash in recovery.hashes(of: user, transaction.context.keys.master) {
@@ -134,29 +116,20 @@ extension SecondFactors {
       String(hexadecimal: $0.hash(of: user, transaction.context.keys.master).bytes)
     }
     _ = transaction.send(SecondFactorQueries.removeRecoveryCodes, user)
-    _ = transaction.send(
-      SecondFactorQueries.addRecoveryCodes,
-      user,
-      hashes.joined(separator: " ")
-    )
+    _ = transaction.send(SecondFactorQueries.addRecoveryCodes, user, hashes.joined(separator: " "))
     return codes.map(\.text)
   }
 
   /// Returns the time step of a code as typed, or nil if the code is wrong or used.
   private static func step(
-    of code: String,
-    _ factor: StoredFactor,
-    _ user: UserID,
-    _ context: RequestContext
+    of code: String, _ factor: StoredFactor, _ user: UserID, _ context: RequestContext
   ) throws(Failure) -> Int? {
     let master = context.keys.master
     guard let secret = master.opened(factor.sealed, as: sealName(of: factor.id, user)) else {
       throw .internalError("this master key does not decrypt the second factor \(factor.id)")
     }
     return TimeBasedCode.step(
-      of: code.withoutSpacesAndHyphens,
-      secret,
-      near: TimeBasedCode.step(at: time(nil)),
+      of: code.withoutSpacesAndHyphens, secret, near: TimeBasedCode.step(at: time(nil)),
       after: factor.lastStep
     )
   }

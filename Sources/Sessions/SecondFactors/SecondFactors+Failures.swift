@@ -4,8 +4,7 @@ import JSON
 
 extension ErrorType {
   package static let additionalFactorRequired = ErrorType(
-    "additional_factor_required",
-    .unauthenticated
+    "additional_factor_required", .unauthenticated
   )
   .titled("A second factor completes the sign-in.")
   .remedied("Ask the user for a code, and send it with flow to POST /v1/login/second-factor.")
@@ -24,9 +23,7 @@ extension Failure {
 
   /// Returns the error for a login that one of `methods` completes in `flow`.
   package static func additionalFactorRequired(
-    flow: String,
-    methods: [String],
-    lifetime: Duration
+    flow: String, methods: [String], lifetime: Duration
   ) -> Failure {
     Failure(
       .additionalFactorRequired,

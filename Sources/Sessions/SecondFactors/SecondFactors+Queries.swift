@@ -60,13 +60,11 @@ package enum SecondFactorQueries {
     where u.user_id = $1
       and (select count(*) from second_factors where user_id = $1) < $4::bigint
     returning n.factor_id
-    """
-  )
+    """)
 
   /// Returns the name of the account in an authenticator app.
   static let account = Statement<String, UserID>(
-    "second_factors.account",
-    "select coalesce(email, user_id) from users where user_id = $1"
+    "second_factors.account", "select coalesce(email, user_id) from users where user_id = $1"
   )
 
   package static let factors = Statement<StoredFactor, UserID>(
@@ -74,16 +72,14 @@ package enum SecondFactorQueries {
     """
     select factor_id, secret, confirmed_at is not null, last_step from second_factors
     where user_id = $1 order by factor_id
-    """
-  )
+    """)
 
   /// Returns whether the user has a confirmed factor.
   package static let isEnrolled = Statement<Bool, UserID>(
     "second_factors.is_enrolled",
     """
     select exists (select 1 from second_factors where user_id = $1 and confirmed_at is not null)
-    """
-  )
+    """)
 
   /// Undoes the transaction if the user has a confirmed factor.
   package static let requireNone = Statement<NoRow, UserID>(
@@ -91,8 +87,7 @@ package enum SecondFactorQueries {
     """
     select require(not exists (
       select 1 from second_factors where user_id = $1 and confirmed_at is not null))
-    """
-  )
+    """)
 
   /// Returns whether the session has passed a second factor, or the user has none.
   ///
@@ -106,8 +101,7 @@ package enum SecondFactorQueries {
         select 1 from sessions s
         where s.user_id = $1 and s.session_id = $2 and has_second_factor(s.amr))
     from users c where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// - Parameter 3: the time step of the code.
   static let confirm = Statement<NoRow, UserID, FactorID, Int>(
@@ -115,8 +109,7 @@ package enum SecondFactorQueries {
     """
     update second_factors set confirmed_at = now(), last_step = $3::bigint
     where user_id = $1 and factor_id = $2 and confirmed_at is null
-    """
-  )
+    """)
 
   /// Uses the code of a time step; returns no row if it, or a later one, was used before.
   static let use = Statement<String, UserID, FactorID, Int>(
@@ -125,8 +118,7 @@ package enum SecondFactorQueries {
     update second_factors set last_step = $3::bigint, last_used_at = now()
     where user_id = $1 and factor_id = $2 and confirmed_at is not null and last_step < $3::bigint
     returning factor_id
-    """
-  )
+    """)
 
   /// Returns one row at least if the session is live.
   static let list = Statement<ListedFactor, UserID, Principal>(
@@ -138,8 +130,7 @@ package enum SecondFactorQueries {
     left join second_factors f on f.user_id = $1 and f.confirmed_at is not null
     where \(.isAuthorized)
     order by f.created_at, f.factor_id
-    """
-  )
+    """)
 
   /// Returns whether the factor was confirmed; no row if the user has no such factor.
   static let remove = Statement<Bool, UserID, FactorID>(
@@ -147,8 +138,7 @@ package enum SecondFactorQueries {
     """
     delete from second_factors where user_id = $1 and factor_id = $2
     returning confirmed_at is not null
-    """
-  )
+    """)
 
   /// Returns for each factor that was removed whether it was confirmed.
   package static let removeAll = Statement<Bool, UserID>(
@@ -157,8 +147,7 @@ package enum SecondFactorQueries {
   )
 
   package static let removeRecoveryCodes = Statement<NoRow, UserID>(
-    "recovery_codes.remove",
-    "delete from recovery_codes where user_id = $1"
+    "recovery_codes.remove", "delete from recovery_codes where user_id = $1"
   )
 
   /// Removes the recovery codes of a user who has no factor, whose sessions count as without one.
@@ -172,8 +161,7 @@ package enum SecondFactorQueries {
     )
     delete from recovery_codes where user_id = $1 and not exists (
       select 1 from second_factors where user_id = $1 and confirmed_at is not null)
-    """
-  )
+    """)
 
   /// - Parameter 2: hashes in hexadecimal, with spaces between them.
   static let addRecoveryCodes = Statement<NoRow, UserID, String>(
@@ -182,8 +170,7 @@ package enum SecondFactorQueries {
     insert into recovery_codes (user_id, code_hash)
     select u.user_id, decode(s, 'hex')
     from users u cross join unnest(string_to_array($2, ' ')) s where u.user_id = $1
-    """
-  )
+    """)
 
   /// Uses a recovery code; returns no row if the user has no such code.
   static let useRecoveryCode = Statement<String, UserID, BinaryBytes>(

@@ -29,8 +29,7 @@ import Postgres
   /// key or a guest, or of a user with a factor whose session had none; `.sessionEnded`,
   /// `.databaseUnavailable`.
   package static func enroll(
-    _ user: UserID,
-    _ context: RequestContext
+    _ user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Enrollment {
     try requireOffered(context)
     try await RateLimits.countChange(of: user, context)
@@ -53,10 +52,7 @@ import Postgres
   /// - Returns: the tokens of the new session, and new recovery codes in place of those from before.
   /// - Throws: `.invalidCode`, `.notFound` if the factor is confirmed already, and as `enroll`.
   package static func confirm(
-    _ code: String,
-    of factor: FactorID,
-    by user: UserID,
-    as style: SessionStyle = .native,
+    _ code: String, of factor: FactorID, by user: UserID, as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
     try requireOffered(context)
@@ -69,12 +65,7 @@ import Postgres
       }
       let codes = try await confirm(found, by: code, of: user, in: transaction)
       let live = try await Sessions.renew(
-        user,
-        by: nil,
-        secondFactor: methods,
-        as: style,
-        "second_factor_add",
-        in: transaction
+        user, by: nil, secondFactor: methods, as: style, "second_factor_add", in: transaction
       )
       return (live, codes)
     }
@@ -85,8 +76,7 @@ import Postgres
   ///
   /// Throws `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> (factors: [SecondFactor], recoveryCodesLeft: Int) {
     let rows = try await context.read(SecondFactorQueries.list, user, context.principal)
     guard let first = rows.first else { throw context.gone }
@@ -99,9 +89,7 @@ import Postgres
   /// Throws `.notFound`, `.reauthenticationRequired` as `enroll`, `.sessionEnded`,
   /// `.databaseUnavailable`.
   package static func remove(
-    _ factor: FactorID,
-    of user: UserID,
-    _ context: RequestContext
+    _ factor: FactorID, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
@@ -119,8 +107,7 @@ import Postgres
   /// Throws `.mfaDisabled`, `.notFound` if the user has no factor, `.reauthenticationRequired` as
   /// `enroll`, `.sessionEnded`, `.databaseUnavailable`.
   package static func makeRecoveryCodes(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [String] {
     try requireOffered(context)
     try await RateLimits.countChange(of: user, context)
@@ -138,8 +125,7 @@ import Postgres
   ///
   /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
   package static func requirePassed(
-    by user: UserID,
-    _ context: RequestContext
+    by user: UserID, _ context: RequestContext
   ) async throws(Failure) {
     let (isMet, isOn) = (SecondFactorQueries.isMet, context.app.sessionSettings.mfa != .off)
     try require(await context.read(isMet, user, context.principal, isOn), context)
@@ -149,8 +135,7 @@ import Postgres
   ///
   /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
   package static func requirePassed(
-    by user: UserID,
-    in transaction: Transaction
+    by user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     let (isMet, isOn) = (SecondFactorQueries.isMet, transaction.app.sessionSettings.mfa != .off)
     let context = transaction.context

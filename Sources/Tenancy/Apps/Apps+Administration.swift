@@ -33,19 +33,14 @@ extension Apps {
   /// - Returns: the app.
   /// - Throws: `.invalid`, `.appExists`, `.databaseUnavailable`.
   package static func create(
-    _ name: String,
-    _ context: RequestContext
+    _ name: String, _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
     if let fault = OperatorName.fault(in: name) { throw .invalid([fault]) }
     let id = AppID()
     return try await context.transaction { transaction async throws(Failure) in
       try await transaction.send(AppsAdministrationQueries.create, id, name)
         .rows(duplicate: .appExists)
-      _ = transaction.send(
-        AppsAdministrationQueries.createManagementAPI,
-        id,
-        ResourceServerID()
-      )
+      _ = transaction.send(AppsAdministrationQueries.createManagementAPI, id, ResourceServerID())
       Event("app_create", detail: ["name": .string(name)]).record(in: transaction, app: id)
       return try await transaction.run(AppsAdministrationQueries.find, name)
     }.first.orUnforeseen("an app that was made").record(context)
@@ -58,8 +53,7 @@ extension Apps {
 
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package static func record(
-    of name: String,
-    _ context: RequestContext
+    of name: String, _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
     let rows = try await context.read(AppsAdministrationQueries.find, name)
     guard let app = rows.first else { throw .unknownApp }
@@ -72,10 +66,7 @@ extension Apps {
   /// - Throws: `.invalid` with pointers into a body with `settings` and `hosts`; `.hostTaken`,
   ///   `.preconditionFailed`, `.unknownApp`, `.databaseUnavailable`.
   package static func change(
-    _ name: String,
-    _ change: AppChange,
-    if condition: VersionCondition,
-    _ context: RequestContext
+    _ name: String, _ change: AppChange, if condition: VersionCondition, _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
     let catalog = context.apps.catalog.settings
     return try await context.transaction { transaction async throws(Failure) in
@@ -121,8 +112,7 @@ extension AppChange {
       Self.isHost(host)
         ? nil
         : FieldError(
-          "/hosts/\(index)",
-          "host",
+          "/hosts/\(index)", "host",
           "A host must be a name or IP address in lower case, without a port, like nginx's $host."
         )
     }

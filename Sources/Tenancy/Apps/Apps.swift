@@ -31,10 +31,7 @@ package import Postgres
   ///   - age: the cache lifetime of the apps; with zero, every request reads them.
   ///   - complain: receives a report of an app's invalid stored settings, once.
   package init(
-    database: Database,
-    _ catalog: AppCatalog,
-    fallback: String,
-    age: Duration = .seconds(5),
+    database: Database, _ catalog: AppCatalog, fallback: String, age: Duration = .seconds(5),
     complain: @escaping (String) -> Void = { _ in }
   ) {
     self.database = database
@@ -102,8 +99,7 @@ package import Postgres
 
   /// Reads the parts of one feature.
   private func read<Part: AppPart>(
-    _ type: Part.Type,
-    into parts: inout [AppID: [any AppPart]]
+    _ type: Part.Type, into parts: inout [AppID: [any AppPart]]
   ) async throws(DatabaseError) {
     let known = byName.values.compactMap { app in app.part(type).map { (app.id, $0) } }
     let read = try await Part.load(database, Dictionary(known) { first, _ in first })
@@ -143,12 +139,7 @@ package struct AppRow: RowDecodable {
 
   func app(_ catalog: SettingsCatalog, _ parts: [any AppPart] = []) -> App {
     App(
-      id,
-      name,
-      AppSettings(stored: settings, catalog),
-      hosts: hosts,
-      version: version,
-      parts: parts
+      id, name, AppSettings(stored: settings, catalog), hosts: hosts, version: version, parts: parts
     )
   }
 

@@ -26,9 +26,7 @@ extension ErrorType {
     .remedied("Choose another name.")
   package static let invalidExternalToken = ErrorType("external_token_invalid", .unauthenticated)
     .titled("The app does not accept this token.")
-    .remedied(
-      "Compare iss, aud and exp of the token with the app's issuers (dossier issuer list)."
-    )
+    .remedied("Compare iss, aud and exp of the token with the app's issuers (dossier issuer list).")
   package static let issuerUnavailable = ErrorType("issuer_unavailable", .unavailable)
     .titled("The keys of the issuer cannot be fetched.")
     .remedied(retryRemedy)
@@ -58,9 +56,7 @@ extension Failure {
 
   /// Returns the error for keys that cannot be fetched; its reason is for the operator's log.
   package static func issuerUnavailable(
-    _ issuer: String,
-    _ reason: String,
-    retryAfter time: Duration
+    _ issuer: String, _ reason: String, retryAfter time: Duration
   ) -> Failure {
     Failure(.issuerUnavailable, retryAfter: time, reason: "issuer \(issuer): \(reason)")
   }

@@ -13,8 +13,7 @@ package struct ClientOrigins: Sendable {
 
 extension ClientOrigins: AppPart {
   package static func load(
-    _ database: Database,
-    _ known: [AppID: ClientOrigins]
+    _ database: Database, _ known: [AppID: ClientOrigins]
   ) async throws(DatabaseError) -> [AppID: ClientOrigins] {
     let rows = try await database.read(ClientOriginQueries.all)
     var parts: [AppID: ClientOrigins] = [:]
@@ -57,8 +56,7 @@ package enum ClientOriginQueries {
       select case s.name when 'callback_urls' then substring(o.url from '^https?://[^/?#]+')
         else o.url end) u (origin)
     where c.app_id is not null and c.disabled_at is null and u.origin is not null
-    """
-  )
+    """)
 
   package static let statements: [any PreparedStatement] = [all]
 }

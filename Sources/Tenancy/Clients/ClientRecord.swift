@@ -55,13 +55,8 @@ package struct ClientDescription: Sendable {
   package let settings: JSONObject
 
   package init(
-    name: String,
-    app: String?,
-    kind: ClientKind,
-    id: String? = nil,
-    secret: GivenSecret? = nil,
-    scopes: [String] = [],
-    settings: JSONObject = JSONObject()
+    name: String, app: String?, kind: ClientKind, id: String? = nil, secret: GivenSecret? = nil,
+    scopes: [String] = [], settings: JSONObject = JSONObject()
   ) {
     (self.name, self.app, self.kind) = (name, app, kind)
     (self.id, self.secret) = (id, secret)
@@ -98,8 +93,7 @@ enum ClientRules {
     if isOperator, !scopes.isEmpty {
       return [
         FieldError(
-          "/scopes",
-          "operator",
+          "/scopes", "operator",
           "A client of the operator may do everything, so it cannot have scopes."
         )
       ]
@@ -123,9 +117,7 @@ enum ClientRules {
   /// - Returns: the settings.
   /// - Throws: `.invalid` with pointers into a body with `settings`.
   static func settings(
-    _ stored: JSONObject,
-    changedBy change: JSONObject,
-    of kind: ClientKind
+    _ stored: JSONObject, changedBy change: JSONObject, of kind: ClientKind
   ) throws(Failure) -> JSONObject {
     let changed = SettingsCatalog.client.changed(stored, by: change)
     var faults = changed.faults

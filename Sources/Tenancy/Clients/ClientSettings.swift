@@ -83,12 +83,10 @@ package struct ClientSettings: SettingsSection {
         + "https://app.example.com/callback or com.example.app://host/callback"
     )
     logoutURLs = read.urls(
-      "logout_urls",
-      "URLs that browsers may be sent to after a sign-out, compared as typed"
+      "logout_urls", "URLs that browsers may be sent to after a sign-out, compared as typed"
     )
     webOrigins = read.origins(
-      "web_origins",
-      "origins of pages that may embed /authorize, with response_mode web_message"
+      "web_origins", "origins of pages that may embed /authorize, with response_mode web_message"
     )
     corsOrigins = read.origins("cors_origins", "origins of pages that may call the endpoints")
     pkce = read.choice(
@@ -99,15 +97,11 @@ package struct ClientSettings: SettingsSection {
         + "always must"
     )
     claimsProfile = read.choice(
-      "claims_profile",
-      .oidc,
-      safe: .oidc,
+      "claims_profile", .oidc, safe: .oidc,
       "which claims its tokens have: oidc, those of OpenID Connect; auth0, those of Auth0"
     )
     isFirstParty = read.flag(
-      "first_party",
-      true,
-      safe: false,
+      "first_party", true, safe: false,
       "whether the client belongs to the app's owner, so that APIs may skip the consent of users"
     )
     confirmsSignIn = read.flag(
@@ -173,10 +167,7 @@ package struct ClientSettings: SettingsSection {
     termsURL = read.url("terms_url", "https URL of its terms of service; empty for none")
     privacyURL = read.url("privacy_url", "https URL of its privacy policy; empty for none")
     refreshTokenLifetime = read.duration(
-      "refresh_token_days",
-      .days,
-      1...3_650,
-      30,
+      "refresh_token_days", .days, 1...3_650, 30,
       "days without use after which a refresh token expires"
     )
   }
@@ -212,14 +203,11 @@ extension SettingsReader {
 
   /// Reads a URL; nil for the empty text.
   fileprivate mutating func url(
-    _ name: String,
-    _ meaning: String,
+    _ name: String, _ meaning: String,
     _ isValid: @escaping @Sendable (String) -> Bool = ClientURL.isSecure
   ) -> String? {
     let rule = SettingRule.text(
-      0...ClientURL.longest,
-      "url",
-      "This setting must be empty, or a URL: \(meaning)."
+      0...ClientURL.longest, "url", "This setting must be empty, or a URL: \(meaning)."
     ) { $0.isEmpty || isValid($0) }
     let url = text(name, rule, "", meaning)
     return url.isEmpty ? nil : url

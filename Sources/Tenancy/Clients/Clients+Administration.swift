@@ -9,8 +9,7 @@ extension Clients {
   /// - Returns: the client, and its new secret, which is shown only once.
   /// - Throws: `.invalid`, `.clientExists`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func create(
-    _ client: ClientDescription,
-    _ context: RequestContext
+    _ client: ClientDescription, _ context: RequestContext
   ) async throws(Failure) -> (client: ClientRecord, secret: String?) {
     let settings = try settings(of: client)
     let id = client.id.flatMap { ClientID($0) } ?? ClientID()
@@ -36,8 +35,7 @@ extension Clients {
       ])
       if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
       Event("client_create", detail: .object(detail)).record(
-        in: transaction,
-        app: app ?? .deployment
+        in: transaction, app: app ?? .deployment
       )
       return try await transaction.run(ClientAdministrationQueries.lock, id)
     }.first.orUnforeseen("a client that was made")
@@ -60,8 +58,7 @@ extension Clients {
   ///
   /// - Throws: `.invalid`.
   package static func differences(
-    of client: ClientRecord,
-    by change: ClientChange
+    of client: ClientRecord, by change: ClientChange
   ) throws(Failure) -> [String] {
     if let name = change.name, let fault = OperatorName.labelFault(in: name) {
       throw .invalid([fault])
@@ -86,17 +83,11 @@ extension Clients {
       )
     }
     faults += ClientRules.faults(
-      inScopes: client.scopes,
-      of: client.kind,
-      isOperator: client.app == nil
+      inScopes: client.scopes, of: client.kind, isOperator: client.app == nil
     )
     var settings = JSONObject()
     do throws(Failure) {
-      settings = try ClientRules.settings(
-        JSONObject(),
-        changedBy: client.settings,
-        of: client.kind
-      )
+      settings = try ClientRules.settings(JSONObject(), changedBy: client.settings, of: client.kind)
     } catch {
       faults += error.faults
     }
@@ -112,16 +103,14 @@ extension Clients {
   /// - Returns: the clients.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func list(
-    of app: String?,
-    _ context: RequestContext
+    of app: String?, _ context: RequestContext
   ) async throws(Failure) -> [ClientRecord] {
     try await context.read(ClientAdministrationQueries.list, app)
   }
 
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func record(
-    of id: ClientID,
-    _ context: RequestContext
+    of id: ClientID, _ context: RequestContext
   ) async throws(Failure) -> ClientRecord {
     guard let client = try await context.first(ClientAdministrationQueries.show, id) else {
       throw .notFound
@@ -135,9 +124,7 @@ extension Clients {
   /// - Throws: `.invalid` with pointers into a body with `name`, `scopes` and `settings`;
   ///   `.preconditionFailed`, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func change(
-    _ id: ClientID,
-    _ change: ClientChange,
-    if condition: VersionCondition,
+    _ id: ClientID, _ change: ClientChange, if condition: VersionCondition,
     _ context: RequestContext
   ) async throws(Failure) -> ClientRecord {
     if let name = change.name, let fault = OperatorName.labelFault(in: name) {
@@ -148,31 +135,22 @@ extension Clients {
       else { throw .notFound }
       try condition.require(before.version)
       let faults = ClientRules.faults(
-        inScopes: change.scopes ?? [],
-        of: before.kind,
-        isOperator: before.app == nil
+        inScopes: change.scopes ?? [], of: before.kind, isOperator: before.app == nil
       )
       guard faults.isEmpty else { throw .invalid(faults) }
       let settings = try ClientRules.settings(
-        before.settings.chosen ?? JSONObject(),
-        changedBy: change.settings,
-        of: before.kind
+        before.settings.chosen ?? JSONObject(), changedBy: change.settings, of: before.kind
       )
       let scopes = change.scopes.map { Scopes.management.filter($0.contains) } ?? before.scopes
       _ = transaction.send(
-        ClientAdministrationQueries.change,
-        id,
-        change.name ?? before.name,
-        scopes.joined(separator: " "),
-        TextBytes(settings.serialized()),
-        change.isDisabled ?? before.isDisabled,
-        ServerTime()
+        ClientAdministrationQueries.change, id, change.name ?? before.name,
+        scopes.joined(separator: " "), TextBytes(settings.serialized()),
+        change.isDisabled ?? before.isDisabled, ServerTime()
       )
       var detail = change.audited
       detail["client_id"] = .string(id.text)
       Event("client_change", detail: .object(detail)).record(
-        in: transaction,
-        app: before.appID ?? .deployment
+        in: transaction, app: before.appID ?? .deployment
       )
       let after = try await transaction.run(ClientAdministrationQueries.lock, id)
       return try after.first.orUnforeseen("a client that was changed")
@@ -184,8 +162,7 @@ extension Clients {
   /// - Returns: the client, and its new secret, which is shown only once.
   /// - Throws: `.publicClient`, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func rotateSecret(
-    of id: ClientID,
-    _ context: RequestContext
+    of id: ClientID, _ context: RequestContext
   ) async throws(Failure) -> (client: ClientRecord, secret: String) {
     let secret = newSecret()
     let client = try await context.transaction { transaction async throws(Failure) in
@@ -193,13 +170,10 @@ extension Clients {
       else { throw .notFound }
       guard !before.kind.isPublic else { throw .publicClient }
       _ = transaction.send(
-        ClientAdministrationQueries.setSecret,
-        id,
-        secret.hash(context.keys.master)
+        ClientAdministrationQueries.setSecret, id, secret.hash(context.keys.master)
       )
       Event("client_secret_rotate", detail: ["client_id": .string(id.text)]).record(
-        in: transaction,
-        app: before.appID ?? .deployment
+        in: transaction, app: before.appID ?? .deployment
       )
       return try await transaction.run(ClientAdministrationQueries.lock, id)
     }.first.orUnforeseen("a client with a new secret")
@@ -210,8 +184,7 @@ extension Clients {
   ///
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func delete(
-    _ id: ClientID,
-    _ context: RequestContext
+    _ id: ClientID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.act("client_delete") { transaction async throws(Failure) in
       try await transaction.run(ClientAdministrationQueries.delete, id).first
@@ -240,8 +213,7 @@ package enum ClientAdministrationQueries {
     insert into clients (
       client_id, app_id, kind, name, scope, secret_hash, secret_created_at, settings)
     values ($1, $2, $3, $4, $5, $6, case when $6::bytea is not null then now() end, $7::jsonb)
-    """
-  )
+    """)
 
   static let list = Statement<ClientRecord, String?>(
     "clients.list",
@@ -249,18 +221,15 @@ package enum ClientAdministrationQueries {
     \(.clients)
     where $1::text is null or a.name = $1
     order by c.created_at, c.client_id
-    """
-  )
+    """)
 
   static let show = Statement<ClientRecord, ClientID>(
-    "clients.show",
-    "\(.clients) where c.client_id = $1"
+    "clients.show", "\(.clients) where c.client_id = $1"
   )
 
   /// Locks a client, so that concurrent changes of it run one after the other.
   static let lock = Statement<ClientRecord, ClientID>(
-    "clients.lock",
-    "\(.clients) where c.client_id = $1 for update of c"
+    "clients.lock", "\(.clients) where c.client_id = $1 for update of c"
   )
 
   static let change = Statement<NoRow, ClientID, String, String, TextBytes, Bool, ServerTime>(
@@ -270,21 +239,18 @@ package enum ClientAdministrationQueries {
       disabled_at = case when $5::boolean then coalesce(disabled_at, $6::timestamptz) end,
       version = version + 1
     where client_id = $1
-    """
-  )
+    """)
 
   static let setSecret = Statement<NoRow, ClientID, BinaryBytes>(
     "clients.set_secret",
     """
     update clients set secret_hash = $2, secret_created_at = now(), version = version + 1
     where client_id = $1
-    """
-  )
+    """)
 
   /// Returns the id of the client's app; an empty text for an operator client.
   static let delete = Statement<String, ClientID>(
-    "clients.delete",
-    "delete from clients where client_id = $1 returning coalesce(app_id, '')"
+    "clients.delete", "delete from clients where client_id = $1 returning coalesce(app_id, '')"
   )
 
   package static let all: [any PreparedStatement] = [

@@ -14,8 +14,7 @@ package enum Clients {
   /// - Throws: `.unknownClient` if the secret is forged, or the client deleted or disabled;
   ///   `.databaseUnavailable`.
   @EventLoop package static func client(
-    by secret: String,
-    _ context: RequestContext
+    by secret: String, _ context: RequestContext
   ) async throws(Failure) -> Client {
     // The MAC in the secret rejects guesses without a database query.
     guard let credential = Credential(.clientSecret, secret, context.keys.master),
@@ -31,10 +30,7 @@ package enum Clients {
   /// - Returns: nil if the secret is not the client's, or the client is disabled or another app's.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func authenticate(
-    _ id: ClientID,
-    secret: String,
-    of app: AppID,
-    _ context: RequestContext
+    _ id: ClientID, secret: String, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> Client? {
     for hash in hashes(of: secret, of: id, context.keys.master) {
       guard let client = try await client(hash, context) else { continue }
@@ -45,17 +41,14 @@ package enum Clients {
 
   /// Returns the hashes that the database may have of a secret: one, or one for each master key.
   private nonisolated static func hashes(
-    of secret: String,
-    of client: ClientID,
-    _ key: MasterKey
+    of secret: String, of client: ClientID, _ key: MasterKey
   ) -> [BinaryBytes] {
     guard isSecret(secret) else { return GivenSecret.hashes(of: secret, of: client, key) }
     return Credential(.clientSecret, secret, key).map { [$0.hash(key)] } ?? []
   }
 
   @EventLoop private static func client(
-    _ hash: BinaryBytes,
-    _ context: RequestContext
+    _ hash: BinaryBytes, _ context: RequestContext
   ) async throws(Failure) -> Client? {
     try await context.first(ClientQueries.authenticate, hash)
   }
@@ -65,9 +58,7 @@ package enum Clients {
   /// - Returns: nil if the client is unknown, disabled or another app's.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func client(
-    _ id: ClientID,
-    of app: AppID,
-    _ context: RequestContext
+    _ id: ClientID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> Client? {
     try await context.first(ClientQueries.find, id, app)
   }
@@ -77,9 +68,7 @@ package enum Clients {
   /// - Returns: nil if the client is unknown or another app's.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func known(
-    _ id: ClientID,
-    of app: AppID,
-    in transaction: Transaction
+    _ id: ClientID, of app: AppID, in transaction: Transaction
   ) async throws(Failure) -> Client? {
     try await transaction.run(ClientQueries.known, id, app).first
   }
@@ -100,8 +89,7 @@ package enum ClientQueries {
     """
     \(.client)
     where secret_hash = $1 and disabled_at is null
-    """
-  )
+    """)
 
   /// Served by the primary key.
   static let find = Statement<Client, ClientID, AppID>(
@@ -109,8 +97,7 @@ package enum ClientQueries {
     """
     \(.client)
     where client_id = $1 and app_id = $2 and disabled_at is null
-    """
-  )
+    """)
 
   /// Served by the primary key.
   static let known = Statement<Client, ClientID, AppID>(
@@ -118,8 +105,7 @@ package enum ClientQueries {
     """
     \(.client)
     where client_id = $1 and app_id = $2
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [authenticate, find, known]
 }

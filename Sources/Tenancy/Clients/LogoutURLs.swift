@@ -15,9 +15,7 @@ import Encoding
   /// - Returns: whether it is registered.
   /// - Throws: `.databaseUnavailable`.
   package static func allow(
-    _ url: String,
-    of client: Client?,
-    _ context: RequestContext
+    _ url: String, of client: Client?, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     guard let page = page(of: url) else { return false }
     if let client {
@@ -52,8 +50,7 @@ package enum LogoutURLQueries {
         else '[]' end) u (url)
     where c.app_id = $1 and c.disabled_at is null and split_part(u.url, '?', 1) = $2
     limit 1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [find]
 }

@@ -23,10 +23,7 @@ package enum Hosts {
   ///
   /// - Throws: the error of the database.
   @EventLoop package static func record(
-    _ name: String,
-    version: String,
-    _ fingerprint: SettingsFingerprint,
-    in database: Database
+    _ name: String, version: String, _ fingerprint: SettingsFingerprint, in database: Database
   ) async throws(DatabaseError) {
     let settings = TextBytes(fingerprint.json.serialized())
     _ = try await database.write(HostQueries.record, name, version, fingerprint.masterKey, settings)
@@ -51,8 +48,7 @@ package enum HostQueries {
     values ($1, $2, $3, $4::jsonb, now())
     on conflict (name) do update set version = excluded.version,
       master_key = excluded.master_key, settings = excluded.settings, seen_at = excluded.seen_at
-    """
-  )
+    """)
 
   /// Reads the whole table, which has a row for each host.
   static let list = Statement<HostRecord>(
@@ -60,8 +56,7 @@ package enum HostQueries {
     """
     select name, version, master_key, settings::text from hosts
     where seen_at > now() - interval '1 hour' order by name
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [record, list]
 }

@@ -23,8 +23,7 @@ package enum IdempotencyQueries {
     select count(*) from (
       select 1 from idempotency_keys
       where app_id = $1 and owner = $2 and key_hash between $3 and $4 limit $5::bigint) kept
-    """
-  )
+    """)
 
   /// Takes an idempotency key that is unused or expired, and then returns one row.
   static let begin = Statement<
@@ -38,8 +37,7 @@ package enum IdempotencyQueries {
       set request_hash = excluded.request_hash, answer = null, expires_at = excluded.expires_at
       where k.expires_at <= $6::timestamptz
     returning true
-    """
-  )
+    """)
 
   /// - Parameter 4: how long the rows of lost requests are still kept, at most.
   static let find = Statement<KeptAnswerRow, AppID, String, BinaryBytes, Duration>(
@@ -47,16 +45,14 @@ package enum IdempotencyQueries {
     """
     select request_hash, answer, expires_at < now() + $4::interval from idempotency_keys
     where app_id = $1 and owner = $2 and key_hash = $3 and expires_at > now()
-    """
-  )
+    """)
 
   static let keep = Statement<NoRow, AppID, String, BinaryBytes, BinaryBytes, Duration>(
     "idempotency_keys.keep",
     """
     update idempotency_keys set answer = $4, expires_at = now() + $5::interval
     where app_id = $1 and owner = $2 and key_hash = $3
-    """
-  )
+    """)
 
   static let forget = Statement<NoRow, AppID, String, BinaryBytes>(
     "idempotency_keys.forget",

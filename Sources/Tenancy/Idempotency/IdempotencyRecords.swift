@@ -88,21 +88,14 @@ package enum IdempotencyRecords {
   /// - Returns: the state of the key.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func begin(
-    _ key: Key,
-    for request: [UInt8],
-    _ context: RequestContext
+    _ key: Key, for request: [UInt8], _ context: RequestContext
   ) async throws(Failure) -> Beginning {
     let hash = BinaryBytes(context.keys.master.hash(of: request, by: 0))
     var batch = ReadBatch()
     let (find, started) = (IdempotencyQueries.find, lifetime - patience)
     let kept = batch.add(find, key.app, key.owner, key.hash, started)
     let count = batch.add(
-      IdempotencyQueries.count,
-      key.app,
-      key.owner,
-      key.share.first,
-      key.share.last,
-      key.limit
+      IdempotencyQueries.count, key.app, key.owner, key.share.first, key.share.last, key.limit
     )
     let results = try await context.read(batch)
     if let found: KeptAnswerRow = try results.first(kept) {
@@ -110,13 +103,7 @@ package enum IdempotencyRecords {
     }
     if try results.first(count, as: Int.self) == key.limit { return .full }
     let begun = try await context.write(
-      IdempotencyQueries.begin,
-      key.app,
-      key.owner,
-      key.hash,
-      hash,
-      lifetime,
-      ServerTime()
+      IdempotencyQueries.begin, key.app, key.owner, key.hash, hash, lifetime, ServerTime()
     )
     if !begun.isEmpty { return .first }
     // Another request has taken the key since then.
@@ -126,10 +113,7 @@ package enum IdempotencyRecords {
 
   /// Returns the state of a key that a request has taken.
   @EventLoop private static func state(
-    of found: KeptAnswerRow,
-    _ key: Key,
-    _ hash: BinaryBytes,
-    _ context: RequestContext
+    of found: KeptAnswerRow, _ key: Key, _ hash: BinaryBytes, _ context: RequestContext
   ) -> Beginning {
     guard found.request == hash.bytes else { return .otherRequest }
     guard let sealed = found.answer else { return found.isLost ? .lost : .underWay }
@@ -140,20 +124,13 @@ package enum IdempotencyRecords {
 
   /// Stores the response; only that there was one if it is too large.
   @EventLoop package static func keep(
-    _ answer: [UInt8],
-    for key: Key,
-    _ context: RequestContext
+    _ answer: [UInt8], for key: Key, _ context: RequestContext
   ) async {
     let stored = answer.count <= largest ? answer : []
     guard let sealed = try? context.keys.master.sealed(stored, as: key.name) else { return }
     // If this write fails, a repeated request is reported as in progress, and then as lost.
     _ = try? await context.write(
-      IdempotencyQueries.keep,
-      key.app,
-      key.owner,
-      key.hash,
-      BinaryBytes(sealed),
-      lifetime
+      IdempotencyQueries.keep, key.app, key.owner, key.hash, BinaryBytes(sealed), lifetime
     )
   }
 

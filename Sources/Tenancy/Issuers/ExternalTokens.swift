@@ -57,10 +57,7 @@ import WebTokens
     ///   - contentType: the content type in the head of the tokens. Tokens of another protocol have
     ///     another one, and other subjects.
     ///   - text: returns the subject that claims name; nil if they name none.
-    package init(
-      in contentType: String?,
-      _ text: @escaping @Sendable (JSONObject) -> String?
-    ) {
+    package init(in contentType: String?, _ text: @escaping @Sendable (JSONObject) -> String?) {
       (self.contentType, self.text) = (contentType, text)
     }
   }
@@ -76,10 +73,8 @@ import WebTokens
   /// - Throws: `.invalidExternalToken` with the rule that it breaks, `.issuerUnavailable` if its
   ///   keys cannot be fetched, `.databaseUnavailable`.
   package func identity(
-    of token: String,
-    naming subject: Subject = .standard,
-    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
-    _ context: RequestContext
+    of token: String, naming subject: Subject = .standard,
+    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true }, _ context: RequestContext
   ) async throws(Failure) -> Identity {
     let read = try ExternalToken(token)
     let entries = try await entries(for: read, context)
@@ -113,11 +108,8 @@ import WebTokens
       throw .invalidExternalToken("its iss is not one that this request accepts")
     }
     return Identity(
-      provider: provider,
-      subject: named,
-      authenticatedAt: read.authenticatedAt(now),
-      signedInAt: read.signedInAt(now),
-      profile: issuer.profile(from: read.members),
+      provider: provider, subject: named, authenticatedAt: read.authenticatedAt(now),
+      signedInAt: read.signedInAt(now), profile: issuer.profile(from: read.members),
       claims: issuer.identityClaims(from: read.members)
     )
   }
@@ -129,8 +121,7 @@ import WebTokens
   /// A token without `iss` belongs to the one issuer of the app that allows that. The keys of other
   /// issuers are not tried: any of them could sign for the users of this one.
   private func entries(
-    for token: ExternalToken,
-    _ context: RequestContext
+    for token: ExternalToken, _ context: RequestContext
   ) async throws(Failure) -> [Issuer] {
     let found = try await context.read(IssuerQueries.named, context.app.id, token.issuer)
     guard !found.isEmpty else {
@@ -156,9 +147,7 @@ import WebTokens
   /// The known keys of each entry are tried before an entry's keys are fetched again.
   /// - Throws: the error of an entry whose keys cannot be read, if no other entry has signed it.
   private func signer(
-    of token: SignedToken,
-    among entries: [Issuer],
-    _ context: RequestContext
+    of token: SignedToken, among entries: [Issuer], _ context: RequestContext
   ) async throws(Failure) -> Issuer? {
     var (others, outage): ([Issuer], Failure?) = ([], nil)
     for entry in entries {
@@ -187,9 +176,7 @@ import WebTokens
 
   /// Returns whether a token is signed by a key that is newer than our copy of the issuer's keys.
   private func isSignedByNewerKey(
-    _ token: SignedToken,
-    of issuer: Issuer,
-    _ context: RequestContext
+    _ token: SignedToken, of issuer: Issuer, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let network = context.address.network
     guard let source = source(of: issuer, context.app.id),

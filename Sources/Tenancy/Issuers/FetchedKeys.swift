@@ -55,9 +55,7 @@ import WebTokens
     // Old keys are better than none.
     if let last, atLeast == 0, EventLoop.now() < last.expires + Self.graceOfOld { return last }
     throw .issuerUnavailable(
-      issuer,
-      failure.map { "\($0)" } ?? "",
-      retryAfter: .seconds(breaker.rest().wholeSeconds + 1)
+      issuer, failure.map { "\($0)" } ?? "", retryAfter: .seconds(breaker.rest().wholeSeconds + 1)
     )
   }
 

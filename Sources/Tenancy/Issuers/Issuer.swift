@@ -98,12 +98,10 @@ package enum IssuerQueries {
     from issuers
     where app_id = $1 and case when $2::text is null then allows_missing_iss else issuer = $2 end
     order by name
-    """
-  )
+    """)
 
   package static let issuers = Statement<String, AppID>(
-    "issuers.issuers",
-    "select distinct issuer from issuers where app_id = $1"
+    "issuers.issuers", "select distinct issuer from issuers where app_id = $1"
   )
 
   package static let all: [any PreparedStatement] = [named, issuers]

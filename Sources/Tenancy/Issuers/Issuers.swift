@@ -31,13 +31,8 @@ package struct IssuerDescription: Sendable {
   }
 
   package init(
-    name: String,
-    issuer: String,
-    audience: String,
-    keys: Keys,
-    claims: [String: String] = [:],
-    allowsMissingIssuer: Bool = false,
-    allowsMissingAudience: Bool = false
+    name: String, issuer: String, audience: String, keys: Keys, claims: [String: String] = [:],
+    allowsMissingIssuer: Bool = false, allowsMissingAudience: Bool = false
   ) {
     self.name = name
     self.issuer = issuer
@@ -91,9 +86,7 @@ package enum Issuers {
   /// - Throws: `.invalid`, also if another issuer may omit the same claim, or too many have its
   ///   `iss`; `.issuerExists`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func add(
-    _ issuer: IssuerDescription,
-    to app: String,
-    _ context: RequestContext
+    _ issuer: IssuerDescription, to app: String, _ context: RequestContext
   ) async throws(Failure) {
     let faults = issuer.faults()
     guard faults.isEmpty else { throw .invalid(faults) }
@@ -115,21 +108,11 @@ package enum Issuers {
       let others = try await transaction.run(IssuerAdministrationQueries.list, app)
       try issuer.check(against: others.compactMap(\.item))
       _ = transaction.send(
-        IssuerAdministrationQueries.add,
-        id,
-        issuer.name,
-        issuer.issuer,
-        issuer.audience,
-        url,
-        set,
-        sealed,
-        mapping,
-        issuer.allowsMissingIssuer,
-        issuer.allowsMissingAudience
+        IssuerAdministrationQueries.add, id, issuer.name, issuer.issuer, issuer.audience, url, set,
+        sealed, mapping, issuer.allowsMissingIssuer, issuer.allowsMissingAudience
       )
       Event(
-        "issuer_add",
-        detail: ["name": .string(issuer.name), "issuer": .string(issuer.issuer)]
+        "issuer_add", detail: ["name": .string(issuer.name), "issuer": .string(issuer.issuer)]
       ).record(in: transaction, app: id)
     }
   }
@@ -138,8 +121,7 @@ package enum Issuers {
   ///
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func list(
-    of app: String,
-    _ context: RequestContext
+    of app: String, _ context: RequestContext
   ) async throws(Failure) -> [IssuerInfo] {
     let found = try await context.list(IssuerAdministrationQueries.list, app)
     guard let found else { throw .unknownApp }
@@ -151,9 +133,7 @@ package enum Issuers {
   /// Its tokens are rejected until an issuer with the same `iss` is added, under any name.
   /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    _ name: String,
-    from app: String,
-    _ context: RequestContext
+    _ name: String, from app: String, _ context: RequestContext
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, context).id
     try await context.act("issuer_remove") { transaction async throws(Failure) in
@@ -267,8 +247,7 @@ package enum IssuerAdministrationQueries {
       app_id, name, issuer, audience, jwks_url, jwks, secret, claims, allows_missing_iss,
       allows_missing_aud)
     values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8::jsonb, $9, $10)
-    """
-  )
+    """)
 
   /// Returns at least one row if the app exists.
   static let list = Statement<Found<IssuerInfo>, String>(
@@ -280,12 +259,10 @@ package enum IssuerAdministrationQueries {
       i.allows_missing_iss, i.allows_missing_aud
     from apps a left join issuers i on i.app_id = a.app_id
     where a.name = $1 order by i.name
-    """
-  )
+    """)
 
   static let remove = Statement<String, AppID, String>(
-    "issuers.remove",
-    "delete from issuers where app_id = $1 and name = $2 returning name"
+    "issuers.remove", "delete from issuers where app_id = $1 and name = $2 returning name"
   )
 
   package static let all: [any PreparedStatement] = [add, list, remove]

@@ -13,8 +13,7 @@ package enum SigningKeys {
   ///
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func list(
-    of app: String,
-    _ context: RequestContext
+    of app: String, _ context: RequestContext
   ) async throws(Failure) -> [SigningKeyInfo] {
     let found = try await context.list(SigningKeyQueries.list, app)
     guard let found else { throw .unknownApp }
@@ -27,8 +26,7 @@ package enum SigningKeys {
   /// until the last token they signed has expired. No user is logged out.
   /// - Throws: `.unknownApp`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func rotate(
-    of app: String,
-    _ context: RequestContext
+    of app: String, _ context: RequestContext
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, context).id
     let purposes = try await context.fetch(SigningKeyQueries.purposes, id)
@@ -45,8 +43,7 @@ package enum SigningKeys {
         repeat {
           _ = transaction.send(SigningKeyQueries.retire, id, key.purpose, verifying)
         } while try await transaction.send(
-          KeyringQueries.create(key, of: id),
-          returning: String.self
+          KeyringQueries.create(key, of: id), returning: String.self
         ).rows().isEmpty
         Event(
           "key_rotate",
@@ -62,9 +59,7 @@ package enum SigningKeys {
   /// the current key, the next request that signs creates another.
   /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    _ key: String,
-    of app: String,
-    _ context: RequestContext
+    _ key: String, of app: String, _ context: RequestContext
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, context).id
     try await context.act("key_remove") { transaction async throws(Failure) in
@@ -106,13 +101,11 @@ package enum SigningKeyQueries {
       and (k.retires_at is null or k.retires_at > now())
     where a.name = $1
     order by k.retires_at is not null, k.created_at desc, k.key_id
-    """
-  )
+    """)
 
   /// Returns the purposes that an app has keys for.
   static let purposes = Statement<String, AppID>(
-    "signing_keys.purposes",
-    "select distinct purpose from signing_keys where app_id = $1"
+    "signing_keys.purposes", "select distinct purpose from signing_keys where app_id = $1"
   )
 
   static let retire = Statement<NoRow, AppID, KeyPurpose, Duration>(
@@ -120,8 +113,7 @@ package enum SigningKeyQueries {
     """
     update signing_keys set retires_at = now() + $3::interval
     where app_id = $1 and purpose = $2 and retires_at is null
-    """
-  )
+    """)
 
   static let remove = Statement<String, AppID, String>(
     "signing_keys.remove",
@@ -136,9 +128,7 @@ extension PublicKey {
   ///
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func all(
-    for purpose: KeyPurpose,
-    of app: String,
-    _ context: RequestContext
+    for purpose: KeyPurpose, of app: String, _ context: RequestContext
   ) async throws(Failure) -> [PublicKey] {
     try await SigningKeys.list(of: app, context).filter { $0.purpose == purpose.rawValue }
       .map(\.publicKey)

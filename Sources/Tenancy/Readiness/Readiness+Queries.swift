@@ -49,20 +49,17 @@ package enum ReadinessQueries {
           and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
             and (c.relname = 'audit' or has_table_privilege(c.oid, 'update')
               and has_table_privilege(c.oid, 'delete'))))
-    """
-  )
+    """)
 
   /// Returns the newest migration that is complete, as are all before it.
   static let version = Statement<Int>(
     "readiness.version",
     """
     select coalesce(max(version), 0)::bigint from schema_migrations
-    """
-  )
+    """)
 
   static let app = Statement<String, String>(
-    "readiness.app",
-    "select name from apps where name = $1"
+    "readiness.app", "select name from apps where name = $1"
   )
 
   /// Returns the clock and the limits of the server.
@@ -71,8 +68,7 @@ package enum ReadinessQueries {
     """
     select (extract(epoch from clock_timestamp()) * 1000)::bigint,
       current_setting('max_connections')::bigint
-    """
-  )
+    """)
 
   /// Counts the mails of all shards that are long overdue or abandoned.
   static let lateMails = Statement<Int>(
@@ -80,8 +76,7 @@ package enum ReadinessQueries {
     """
     select count(*) from mail_outbox
     where next_attempt_at is null or created_at < now() - interval '15 minutes'
-    """
-  )
+    """)
 
   /// Attempts a write with the resources that other writes need.
   ///
@@ -92,10 +87,7 @@ package enum ReadinessQueries {
     """
     insert into hosts (name, version, master_key, settings, seen_at)
     values ($1, '', '', merge_patch('{}', jsonb_build_object('attempt', $2::text)), now())
-    """
-  )
+    """)
 
-  package static let all: [any PreparedStatement] = [
-    server, version, app, facts, lateMails, write,
-  ]
+  package static let all: [any PreparedStatement] = [server, version, app, facts, lateMails, write]
 }

@@ -40,10 +40,7 @@ package enum ClientGrants {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func scopes(
-    of client: ClientID,
-    at server: ResourceServerID,
-    app: AppID,
-    _ context: RequestContext
+    of client: ClientID, at server: ResourceServerID, app: AppID, _ context: RequestContext
   ) async throws(Failure) -> Scopes? {
     try await context.first(ClientGrantQueries.scopes, app, client, server).map { Scopes($0) }
   }
@@ -52,8 +49,7 @@ package enum ClientGrants {
   ///
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func list(
-    of client: ClientID,
-    _ context: RequestContext
+    of client: ClientID, _ context: RequestContext
   ) async throws(Failure) -> [ClientGrant] {
     guard let grants = try await context.list(ClientGrantQueries.list, client) else {
       throw .notFound
@@ -65,8 +61,7 @@ package enum ClientGrants {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func list(
-    ofClient client: ClientID? = nil,
-    inApp context: RequestContext
+    ofClient client: ClientID? = nil, inApp context: RequestContext
   ) async throws(Failure) -> [AppGrant] {
     try await context.read(ClientGrantQueries.ofApp, context.app.id, client?.text)
   }
@@ -77,10 +72,7 @@ package enum ClientGrants {
   /// - Throws: `.invalid` if the API lacks a scope, `.publicClient`, `.grantExists` if the client has
   ///   a grant that must be new, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func set(
-    _ scopes: [String],
-    of client: ClientID,
-    at server: ResourceServerID,
-    mustBeNew: Bool = false,
+    _ scopes: [String], of client: ClientID, at server: ResourceServerID, mustBeNew: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) -> (grant: ClientGrant, isNew: Bool) {
     try await context.transaction { transaction async throws(Failure) in
@@ -97,18 +89,11 @@ package enum ClientGrants {
       guard faults.isEmpty else { throw .invalid(faults) }
       let names = server.scopes.keys.filter { name in scopes.contains(where: name.hasSameBytes) }
       let isNew = try await transaction.run(
-        ClientGrantQueries.scopes,
-        server.appID,
-        client.id,
-        server.id
+        ClientGrantQueries.scopes, server.appID, client.id, server.id
       ).isEmpty
       guard isNew || !mustBeNew else { throw .grantExists }
       _ = transaction.send(
-        ClientGrantQueries.set,
-        server.appID,
-        client.id,
-        server.id,
-        names.joined(separator: " ")
+        ClientGrantQueries.set, server.appID, client.id, server.id, names.joined(separator: " ")
       )
       Event(
         "client_grant_set",
@@ -128,9 +113,7 @@ package enum ClientGrants {
   /// Tokens that the client has got stay valid until they expire.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    of client: ClientID,
-    at server: ResourceServerID,
-    _ context: RequestContext
+    of client: ClientID, at server: ResourceServerID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.act("client_grant_remove") { transaction async throws(Failure) in
       try await transaction.run(ClientGrantQueries.remove, client, server).first
@@ -160,8 +143,7 @@ package enum ClientGrantQueries {
     select \(.grantedScopes)
     from client_grants g join resource_servers r using (app_id, resource_server_id)
     where g.app_id = $1 and g.client_id = $2 and g.resource_server_id = $3
-    """
-  )
+    """)
 
   /// Returns at least one row if the client exists.
   static let list = Statement<Found<ClientGrant>, ClientID>(
@@ -174,8 +156,7 @@ package enum ClientGrantQueries {
       on r.app_id = g.app_id and r.resource_server_id = g.resource_server_id
     where c.client_id = $1
     order by r.resource_server_id
-    """
-  )
+    """)
 
   /// - Parameter 2: the client; null for all.
   static let ofApp = Statement<AppGrant, AppID, String?>(
@@ -185,8 +166,7 @@ package enum ClientGrantQueries {
     from client_grants g join resource_servers r using (app_id, resource_server_id)
     where g.app_id = $1 and ($2::text is null or g.client_id = $2)
     order by g.client_id, r.resource_server_id
-    """
-  )
+    """)
 
   static let set = Statement<NoRow, AppID, ClientID, ResourceServerID, String>(
     "client_grants.set",
@@ -194,16 +174,14 @@ package enum ClientGrantQueries {
     insert into client_grants (app_id, client_id, resource_server_id, scope)
     values ($1, $2, $3, $4)
     on conflict (app_id, client_id, resource_server_id) do update set scope = excluded.scope
-    """
-  )
+    """)
 
   /// Returns the id of the app.
   static let remove = Statement<String, ClientID, ResourceServerID>(
     "client_grants.remove",
     """
     delete from client_grants where client_id = $1 and resource_server_id = $2 returning app_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [scopes, list, ofApp, set, remove]
 }

@@ -51,9 +51,7 @@ package enum ResourceServers {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func find(
-    _ identifier: String,
-    of app: AppID,
-    _ context: RequestContext
+    _ identifier: String, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> ResourceServer? {
     // PostgreSQL refuses a text with NUL.
     guard isIdentifier(identifier) else { return nil }
@@ -64,14 +62,11 @@ package enum ResourceServers {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func find(
-    _ identifier: String,
-    in transaction: Transaction
+    _ identifier: String, in transaction: Transaction
   ) async throws(Failure) -> ResourceServer? {
     guard isIdentifier(identifier) else { return nil }
     return try await transaction.run(
-      ResourceServerQueries.find,
-      transaction.app.id,
-      identifier
+      ResourceServerQueries.find, transaction.app.id, identifier
     ).first
   }
 
@@ -79,9 +74,7 @@ package enum ResourceServers {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func find(
-    anyOf identifiers: [String],
-    of app: AppID,
-    _ context: RequestContext
+    anyOf identifiers: [String], of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> [ResourceServer] {
     let identifiers = identifiers.filter(isIdentifier)
     guard !identifiers.isEmpty else { return [] }
@@ -92,10 +85,7 @@ package enum ResourceServers {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func find(
-    audience: String,
-    at issuer: String,
-    of app: AppID,
-    _ context: RequestContext
+    audience: String, at issuer: String, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> ResourceServer? {
     try await find(ManagementAPI.identifier(of: audience, at: issuer), of: app, context)
   }
@@ -121,8 +111,7 @@ package enum ResourceServerQueries {
     """
     select \(.resourceServer) from resource_servers r
     where app_id = $1 and identifier = $2
-    """
-  )
+    """)
 
   /// Served by `resource_servers_identifier`.
   static let findAny = Statement<ResourceServer, AppID, TextArray>(
@@ -130,8 +119,7 @@ package enum ResourceServerQueries {
     """
     select \(.resourceServer) from resource_servers r
     where app_id = $1 and identifier = any ($2::text[])
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [find, findAny]
 }

@@ -119,9 +119,7 @@ package enum ResourceServerRules {
     if let seconds = change.tokenSeconds, !tokenSeconds.contains(seconds) {
       faults.append(
         FieldError(
-          "/token_seconds",
-          "range",
-          "This member must be a whole number in \(tokenSeconds)."
+          "/token_seconds", "range", "This member must be a whole number in \(tokenSeconds)."
         )
       )
     }
@@ -140,10 +138,7 @@ package enum ResourceServerRules {
     }
   }
 
-  private static func reason(
-    against name: String,
-    _ description: JSON
-  ) -> SettingRule.Fault? {
+  private static func reason(against name: String, _ description: JSON) -> SettingRule.Fault? {
     guard scopeLengths.contains(name.utf8.count), isScope(name) else {
       return (
         "scope",

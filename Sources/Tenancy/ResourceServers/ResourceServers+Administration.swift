@@ -9,8 +9,7 @@ extension ResourceServers {
   /// - Returns: the API.
   /// - Throws: `.invalid`, `.resourceServerExists`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func create(
-    _ server: ResourceServerDescription,
-    _ context: RequestContext
+    _ server: ResourceServerDescription, _ context: RequestContext
   ) async throws(Failure) -> ResourceServerRecord {
     let (change, scopes, claims) = (server.details, server.details.scopes, server.details.claims)
     try check(server)
@@ -49,8 +48,7 @@ extension ResourceServers {
     if !isIdentifier(server.identifier) {
       faults.append(
         FieldError(
-          "/identifier",
-          "identifier",
+          "/identifier", "identifier",
           "An identifier must have 1 to 600 printable ASCII characters, without spaces."
         )
       )
@@ -66,16 +64,14 @@ extension ResourceServers {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func list(
-    of app: String?,
-    _ context: RequestContext
+    of app: String?, _ context: RequestContext
   ) async throws(Failure) -> [ResourceServerRecord] {
     try await context.read(ResourceServerAdministrationQueries.list, app)
   }
 
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func record(
-    of id: ResourceServerID,
-    _ context: RequestContext
+    of id: ResourceServerID, _ context: RequestContext
   ) async throws(Failure) -> ResourceServerRecord {
     let servers = try await context.read(ResourceServerAdministrationQueries.show, id)
     guard let server = servers.first else { throw .notFound }
@@ -86,9 +82,7 @@ extension ResourceServers {
   ///
   /// - Throws: `.invalid`, `.preconditionFailed`, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func change(
-    _ id: ResourceServerID,
-    _ change: ResourceServerChange,
-    if condition: VersionCondition,
+    _ id: ResourceServerID, _ change: ResourceServerChange, if condition: VersionCondition,
     _ context: RequestContext
   ) async throws(Failure) -> ResourceServerRecord {
     let faults = ResourceServerRules.faults(in: change)
@@ -119,8 +113,7 @@ extension ResourceServers {
       var detail = change.audited
       detail["resource_server_id"] = .string(id.text)
       Event("resource_server_change", detail: .object(detail)).record(
-        in: transaction,
-        app: before.appID
+        in: transaction, app: before.appID
       )
       let after = try await transaction.run(ResourceServerAdministrationQueries.lock, id)
       let gone = before.scopes.filter { scopes[$0.key] == nil }.map(\.key)
@@ -134,9 +127,7 @@ extension ResourceServers {
   ///
   /// The removal of the earlier scope may have been interrupted.
   @EventLoop private static func forgetFormerScopes(
-    _ patch: JSONObject,
-    of id: ResourceServerID,
-    _ context: RequestContext
+    _ patch: JSONObject, of id: ResourceServerID, _ context: RequestContext
   ) async throws(Failure) {
     guard patch.count > 0 else { return }
     let stored = try await record(of: id, context).scopes
@@ -153,8 +144,7 @@ extension ResourceServers {
   /// Tokens for it stay valid until they expire.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func delete(
-    _ id: ResourceServerID,
-    _ context: RequestContext
+    _ id: ResourceServerID, _ context: RequestContext
   ) async throws(Failure) {
     try await Roles.forget(nil, of: id, context)
     try await context.act("resource_server_delete") { transaction async throws(Failure) in
@@ -184,8 +174,7 @@ package enum ResourceServerAdministrationQueries {
     insert into resource_servers (app_id, resource_server_id, identifier, name, scopes,
       token_seconds, allows_offline_access, skips_consent, claims, enforces_policies, token_dialect)
     values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9::json, $10, $11)
-    """
-  )
+    """)
 
   static let list = Statement<ResourceServerRecord, String?>(
     "resource_servers.list",
@@ -193,18 +182,15 @@ package enum ResourceServerAdministrationQueries {
     \(.resourceServers)
     where $1::text is null or a.name = $1
     order by r.resource_server_id
-    """
-  )
+    """)
 
   static let show = Statement<ResourceServerRecord, ResourceServerID>(
-    "resource_servers.show",
-    "\(.resourceServers) where r.resource_server_id = $1"
+    "resource_servers.show", "\(.resourceServers) where r.resource_server_id = $1"
   )
 
   /// Locks an API, so that concurrent changes of it run one after the other.
   static let lock = Statement<ResourceServerRecord, ResourceServerID>(
-    "resource_servers.lock",
-    "\(.resourceServers) where r.resource_server_id = $1 for update of r"
+    "resource_servers.lock", "\(.resourceServers) where r.resource_server_id = $1 for update of r"
   )
 
   static let change = Statement<
@@ -216,8 +202,7 @@ package enum ResourceServerAdministrationQueries {
       allows_offline_access = $5, skips_consent = $6, claims = $7::json, enforces_policies = $8,
       token_dialect = $9, version = version + 1
     where resource_server_id = $1
-    """
-  )
+    """)
 
   /// Returns the id of the app.
   static let delete = Statement<String, ResourceServerID>(

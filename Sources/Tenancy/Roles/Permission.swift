@@ -64,10 +64,8 @@ package struct PermissionStatements<Owner: Bindable>: Sendable {
   ///   - scopes: returns the scopes at an API.
   ///   - count: returns the number of permissions.
   package init(
-    add: Statement<String, Owner, TextBytes>,
-    remove: Statement<String, Owner, TextBytes>,
-    scopes: Statement<String, Owner, ResourceServerID>,
-    count: Statement<Int, Owner>
+    add: Statement<String, Owner, TextBytes>, remove: Statement<String, Owner, TextBytes>,
+    scopes: Statement<String, Owner, ResourceServerID>, count: Statement<Int, Owner>
   ) {
     (self.add, self.remove, self.scopes, self.count) = (add, remove, scopes, count)
   }
@@ -82,10 +80,7 @@ package struct PermissionStatements<Owner: Bindable>: Sendable {
   /// - Returns: the members of an audit event; nil if the change changes nothing.
   /// - Throws: `.invalid` for a permission that the app lacks, and for too many.
   @EventLoop package func make(
-    _ change: PermissionChange,
-    of owner: Owner,
-    _ app: AppID,
-    in transaction: Transaction
+    _ change: PermissionChange, of owner: Owner, _ app: AppID, in transaction: Transaction
   ) async throws(Failure) -> JSONObject? {
     var (added, removed): ([PermissionName], [PermissionName]) = ([], [])
     var place = "/permissions"
@@ -129,21 +124,15 @@ package struct PermissionStatements<Owner: Bindable>: Sendable {
   ///
   /// - Throws: `.invalid`.
   static func check(
-    _ names: [PermissionName],
-    of app: AppID,
-    at place: String,
-    in transaction: Transaction
+    _ names: [PermissionName], of app: AppID, at place: String, in transaction: Transaction
   ) async throws(Failure) {
     guard !names.isEmpty else { return }
     let ids = Set(names.map(\.server.text)).sorted()
     let rows = try await transaction.run(
-      RolePermissionQueries.servers,
-      app,
-      ids.joined(separator: " ")
+      RolePermissionQueries.servers, app, ids.joined(separator: " ")
     )
     let scopes = Dictionary(
-      rows.map { ($0.id, $0.scopes) },
-      uniquingKeysWith: { first, _ in first }
+      rows.map { ($0.id, $0.scopes) }, uniquingKeysWith: { first, _ in first }
     )
     let faults = names.enumerated().lazy.filter { scopes[$1.server]?[$1.scope] == nil }
       .prefix(FieldError.limit).map { index, _ in

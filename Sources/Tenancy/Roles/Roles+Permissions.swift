@@ -9,9 +9,7 @@ extension Roles {
   ///
   /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
   package static func permissions(
-    of role: RoleID,
-    of app: AppID,
-    _ context: RequestContext
+    of role: RoleID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> [Permission] {
     _ = try await find(role, of: app, context)
     return try await context.fetch(RolePermissionQueries.list, role)
@@ -22,10 +20,7 @@ extension Roles {
   /// Tokens keep a removed permission until they expire.
   /// - Throws: `.roleNotFound`, `.invalid`, `.databaseUnavailable`.
   package static func changePermissions(
-    _ change: PermissionChange,
-    of role: RoleID,
-    of app: AppID,
-    _ context: RequestContext
+    _ change: PermissionChange, of role: RoleID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       _ = try await lock(role, of: app, in: transaction)
@@ -46,9 +41,7 @@ extension Roles {
   ///   - context: the context of the request.
   /// - Throws: `.databaseUnavailable`.
   static func forget(
-    _ scopes: [String]?,
-    of server: ResourceServerID,
-    _ context: RequestContext
+    _ scopes: [String]?, of server: ResourceServerID, _ context: RequestContext
   ) async throws(Failure) {
     if scopes?.isEmpty == true { return }
     let names = scopes.map { $0.joined(separator: " ") }
@@ -74,8 +67,7 @@ package enum RolePermissionQueries {
       on r.app_id = p.app_id and r.resource_server_id = p.resource_server_id
     where p.role_id = $1 and r.scopes -> p.scope is not null
     order by r.identifier, p.scope limit 1000
-    """
-  )
+    """)
 
   /// Locks APIs, so that their scopes stay until the end of the transaction.
   ///
@@ -86,8 +78,7 @@ package enum RolePermissionQueries {
     select resource_server_id, scopes from resource_servers
     where app_id = $1 and resource_server_id = any (string_to_array($2, ' '))
     order by resource_server_id for share
-    """
-  )
+    """)
 
   static let add = Statement<String, RoleID, TextBytes>(
     "role_permissions.add",
@@ -98,8 +89,7 @@ package enum RolePermissionQueries {
     where r.role_id = $1
     on conflict (role_id, resource_server_id, scope) do nothing
     returning resource_server_id || ' ' || scope
-    """
-  )
+    """)
 
   static let remove = Statement<String, RoleID, TextBytes>(
     "role_permissions.remove",
@@ -108,8 +98,7 @@ package enum RolePermissionQueries {
     using jsonb_to_recordset($2::jsonb) as p (server text, scope text)
     where r.role_id = $1 and r.resource_server_id = p.server and r.scope = p.scope
     returning r.resource_server_id || ' ' || r.scope
-    """
-  )
+    """)
 
   static let scopes = Statement<String, RoleID, ResourceServerID>(
     "role_permissions.scopes",
@@ -117,8 +106,7 @@ package enum RolePermissionQueries {
   )
 
   static let count = Statement<Int, RoleID>(
-    "role_permissions.count",
-    "select count(*) from role_permissions where role_id = $1"
+    "role_permissions.count", "select count(*) from role_permissions where role_id = $1"
   )
 
   static let changes = PermissionStatements(add: add, remove: remove, scopes: scopes, count: count)
@@ -130,8 +118,7 @@ package enum RolePermissionQueries {
     delete from role_permissions p using resource_servers r
     where p.app_id = $1 and p.resource_server_id = $2
       and r.app_id = $1 and r.resource_server_id = $2 and r.scopes -> p.scope is null
-    """
-  )
+    """)
 
   /// Returns users with permissions at an API, for a thousand permissions of all shards.
   ///
@@ -144,8 +131,7 @@ package enum RolePermissionQueries {
     where resource_server_id = $1
       and ($2::text is null or scope = any (string_to_array($2, ' ')))
     order by scope, user_id limit 1000
-    """
-  )
+    """)
 
   static let forget = Statement<NoRow, UserID, ResourceServerID, String?>(
     "role_permissions.forget",
@@ -153,8 +139,7 @@ package enum RolePermissionQueries {
     delete from user_permissions
     where user_id = $1 and resource_server_id = $2
       and ($3::text is null or scope = any (string_to_array($3, ' ')))
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     list, servers, add, remove, scopes, count, settle, users, forget,

@@ -9,10 +9,7 @@ package import Runtime
   ///
   /// - Throws: `.invalid`, `.roleExists`, `.unknownApp`, `.databaseUnavailable`.
   package static func create(
-    _ name: String,
-    _ description: String,
-    of app: App,
-    _ context: RequestContext
+    _ name: String, _ description: String, of app: App, _ context: RequestContext
   ) async throws(Failure) -> Role {
     let change = RoleChange(name: name, description: description)
     guard change.faults.isEmpty else { throw .invalid(change.faults) }
@@ -27,10 +24,7 @@ package import Runtime
       }
       let made = try await transaction.run(RoleQueries.create, app.id, RoleID(), name, description)
       guard let role = made.first else { throw .roleExists }
-      Event("role_create", detail: change.audited(of: role.id)).record(
-        in: transaction,
-        app: app.id
-      )
+      Event("role_create", detail: change.audited(of: role.id)).record(in: transaction, app: app.id)
       return role
     }
   }
@@ -44,9 +38,7 @@ package import Runtime
   /// - Returns: the roles.
   /// - Throws: `.databaseUnavailable`.
   package static func list(
-    of app: AppID,
-    named part: String? = nil,
-    _ context: RequestContext
+    of app: AppID, named part: String? = nil, _ context: RequestContext
   ) async throws(Failure) -> [Role] {
     try await context.fetch(RoleQueries.list, app, part)
   }
@@ -55,9 +47,7 @@ package import Runtime
   ///
   /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
   package static func find(
-    _ role: RoleID,
-    of app: AppID,
-    _ context: RequestContext
+    _ role: RoleID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> Role {
     let found = try await context.readLatest(RoleQueries.find, app, role)
     guard let role = found.first else { throw .roleNotFound }
@@ -68,9 +58,7 @@ package import Runtime
   ///
   /// - Throws: `.roleNotFound`.
   static func lock(
-    _ role: RoleID,
-    of app: AppID,
-    in transaction: Transaction
+    _ role: RoleID, of app: AppID, in transaction: Transaction
   ) async throws(Failure) -> Role {
     let found = try await transaction.run(RoleQueries.lock, app, role)
     guard let role = found.first else { throw .roleNotFound }
@@ -81,15 +69,11 @@ package import Runtime
   ///
   /// - Throws: `.roleNotFound` if the app lacks one of them.
   package static func keep(
-    _ roles: [RoleID],
-    of app: AppID,
-    in transaction: Transaction
+    _ roles: [RoleID], of app: AppID, in transaction: Transaction
   ) async throws(Failure) {
     let ids = Set(roles.map(\.text))
     let found = try await transaction.run(
-      RoleQueries.keep,
-      app,
-      ids.sorted().joined(separator: " ")
+      RoleQueries.keep, app, ids.sorted().joined(separator: " ")
     )
     guard found.count == ids.count else { throw .roleNotFound }
   }
@@ -99,21 +83,15 @@ package import Runtime
   /// - Throws: `.invalid`, `.roleExists`, `.preconditionFailed`, `.roleNotFound`,
   ///   `.databaseUnavailable`.
   package static func change(
-    _ role: RoleID,
-    _ change: RoleChange,
-    of app: AppID,
-    if condition: VersionCondition = VersionCondition(),
-    _ context: RequestContext
+    _ role: RoleID, _ change: RoleChange, of app: AppID,
+    if condition: VersionCondition = VersionCondition(), _ context: RequestContext
   ) async throws(Failure) -> Role {
     guard change.faults.isEmpty else { throw .invalid(change.faults) }
     return try await context.transaction { transaction async throws(Failure) in
       let before = try await lock(role, of: app, in: transaction)
       try condition.require(before.version)
       let changed = try await transaction.send(
-        RoleQueries.change,
-        app,
-        role,
-        change.name ?? before.name,
+        RoleQueries.change, app, role, change.name ?? before.name,
         change.description ?? before.description
       ).rows(duplicate: .roleExists)
       Event("role_change", detail: change.audited(of: role)).record(in: transaction, app: app)
@@ -126,9 +104,7 @@ package import Runtime
   /// It can be repeated after an interruption.
   /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
   package static func delete(
-    _ role: RoleID,
-    of app: AppID,
-    _ context: RequestContext
+    _ role: RoleID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) {
     _ = try await find(role, of: app, context)
     while case let users = try await context.readLatest(RoleQueries.users, role), !users.isEmpty {
@@ -138,8 +114,7 @@ package import Runtime
       let deleted = try await transaction.run(RoleQueries.delete, app, role)
       guard let name = deleted.first else { throw .roleNotFound }
       Event(
-        "role_delete",
-        detail: ["role_id": .string(role.text), "name": .string(name)]
+        "role_delete", detail: ["role_id": .string(role.text), "name": .string(name)]
       ).record(in: transaction, app: app)
     }
   }
@@ -152,8 +127,7 @@ extension SQL {
 
 package enum RoleQueries {
   static let count = Statement<Int, AppID>(
-    "roles.count",
-    "select count(*) from roles where app_id = $1"
+    "roles.count", "select count(*) from roles where app_id = $1"
   )
 
   /// Returns no row if the name is taken.
@@ -163,8 +137,7 @@ package enum RoleQueries {
     insert into roles as o (app_id, role_id, name, description) values ($1, $2, $3, $4)
     on conflict (app_id, name) do nothing
     returning \(.role)
-    """
-  )
+    """)
 
   /// Served by `roles_name`.
   static let list = Statement<Role, AppID, String?>(
@@ -173,24 +146,21 @@ package enum RoleQueries {
     select \(.role) from roles o
     where app_id = $1 and ($2::text is null or position(lower($2) in lower(name)) > 0)
     order by name, role_id limit 1000
-    """
-  )
+    """)
 
   static let find = Statement<Role, AppID, RoleID>(
     "roles.find",
     """
     select \(.role) from roles o
     where app_id = $1 and role_id = $2
-    """
-  )
+    """)
 
   static let lock = Statement<Role, AppID, RoleID>(
     "roles.lock",
     """
     select \(.role) from roles o
     where app_id = $1 and role_id = $2 for no key update
-    """
-  )
+    """)
 
   /// - Parameter 2: ids, separated by spaces.
   static let keep = Statement<String, AppID, String>(
@@ -198,8 +168,7 @@ package enum RoleQueries {
     """
     select role_id from roles
     where app_id = $1 and role_id = any (string_to_array($2, ' ')) order by role_id for key share
-    """
-  )
+    """)
 
   /// Violates `roles_name` if the name is taken.
   static let change = Statement<Role, AppID, RoleID, String, String>(
@@ -208,26 +177,22 @@ package enum RoleQueries {
     update roles o set name = $3, description = $4, version = version + 1
     where app_id = $1 and role_id = $2
     returning \(.role)
-    """
-  )
+    """)
 
   /// Returns a thousand users of a role, of all shards.
   ///
   /// Served by `user_roles_by_role`.
   static let users = Statement<UserID, RoleID>(
-    "roles.users",
-    "select user_id from user_roles where role_id = $1 order by user_id limit 1000"
+    "roles.users", "select user_id from user_roles where role_id = $1 order by user_id limit 1000"
   )
 
   static let clear = Statement<NoRow, UserID, RoleID>(
-    "roles.clear",
-    "delete from user_roles where user_id = $1 and role_id = $2"
+    "roles.clear", "delete from user_roles where user_id = $1 and role_id = $2"
   )
 
   /// Returns the name.
   static let delete = Statement<String, AppID, RoleID>(
-    "roles.delete",
-    "delete from roles where app_id = $1 and role_id = $2 returning name"
+    "roles.delete", "delete from roles where app_id = $1 and role_id = $2 returning name"
   )
 
   package static let all: [any PreparedStatement] = [

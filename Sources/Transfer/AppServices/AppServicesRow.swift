@@ -43,9 +43,7 @@ package enum AppServicesRow: ForeignReader {
   }
 
   private static func user(
-    _ json: JSON,
-    _ issuer: String?,
-    _ areEmailsVerified: Bool
+    _ json: JSON, _ issuer: String?, _ areEmailsVerified: Bool
   ) throws(Failure) -> JSONObject {
     guard let id = id(json["_id"]) else {
       throw .invalid([FieldError("/_id", "id", "An id must have 24 hexadecimal digits.")])

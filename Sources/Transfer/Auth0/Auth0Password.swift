@@ -53,10 +53,7 @@ enum Auth0Password {
   }
 
   private static func salted(
-    _ digest: PasswordHash.Digest,
-    key: [UInt8]?,
-    _ json: JSON,
-    _ place: String
+    _ digest: PasswordHash.Digest, key: [UInt8]?, _ json: JSON, _ place: String
   ) throws(Failure) -> String {
     let value = try bytes(json["hash"], "hash", place)
     guard let salt = json["salt"], salt != .null else {
@@ -87,27 +84,20 @@ enum Auth0Password {
     guard let digest = schemes[isSalted ? String(scheme.dropFirst()) : scheme] else {
       throw unknown("ldap", scheme.excerpt(20), place)
     }
-    let bytes = try bytes(
-      ["value": .string(value), "encoding": "base64"],
-      "hash",
-      place
-    )
+    let bytes = try bytes(["value": .string(value), "encoding": "base64"], "hash", place)
     guard isSalted ? bytes.count > digest.length : bytes.count == digest.length else {
       let rule = "A hash of \(scheme) must have \(digest.length) bytes"
       throw refusal(place, rule + (isSalted ? ", and then its salt." : "."))
     }
     return SaltedDigest(
-      digest,
-      suffix: Array(bytes.dropFirst(digest.length)),
+      digest, suffix: Array(bytes.dropFirst(digest.length)),
       value: Array(bytes.prefix(digest.length))
     ).text
   }
 
   /// Returns the hash of a password in UTF-16 without a salt, as Windows stores it.
   private static func md4(
-    _ json: JSON,
-    _ encoding: String,
-    _ place: String
+    _ json: JSON, _ encoding: String, _ place: String
   ) throws(Failure) -> String {
     guard ["utf16le", "ucs2"].contains(encoding), json["salt"] ?? .null == .null else {
       throw refusal(place, "A hash of MD4 must be of a password in utf16le, without a salt.")
@@ -127,19 +117,14 @@ enum Auth0Password {
       throw refusal(place, "The hash must have keylen (\(length)) bytes, not \(value.count).")
     }
     return PasswordHash.scrypt(
-      logN: cost.trailingZeroBitCount,
-      r: json["blockSize"]?.number?.int ?? 8,
-      p: json["parallelization"]?.number?.int ?? 1,
-      salt: salt,
-      key: value
+      logN: cost.trailingZeroBitCount, r: json["blockSize"]?.number?.int ?? 8,
+      p: json["parallelization"]?.number?.int ?? 1, salt: salt, key: value
     )
   }
 
   /// Returns the bytes of a value with an encoding.
   private static func bytes(
-    _ json: JSON?,
-    _ name: String,
-    _ place: String
+    _ json: JSON?, _ name: String, _ place: String
   ) throws(Failure) -> [UInt8] {
     guard let text = json?["value"]?.string else {
       throw refusal(place, "\(name).value is missing.")

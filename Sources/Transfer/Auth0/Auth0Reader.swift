@@ -13,8 +13,7 @@ package struct Auth0Reader: ForeignReader {
   let hashes: Auth0Hashes
 
   package init(
-    issuers: [String: String],
-    roles: [ByteString: RoleID] = [:],
+    issuers: [String: String], roles: [ByteString: RoleID] = [:],
     hashes: Auth0Hashes = Auth0Hashes()
   ) {
     (self.issuers, self.roles, self.hashes) = (issuers, roles, hashes)

@@ -138,9 +138,7 @@ struct Auth0User {
 
   /// Adds the identity of the address, or the password to the one that is there.
   private mutating func takeAddressIdentity(
-    _ provider: String,
-    _ identity: JSON,
-    at place: String
+    _ provider: String, _ identity: JSON, at place: String
   ) {
     let index = identities.firstIndex { $0["subject"] == nil }
     guard let index else { return append(["provider": .string(provider)], identity, at: place) }
@@ -161,9 +159,7 @@ struct Auth0User {
     }
     guard known.lowercased() == email.lowercased() else {
       leaveOut(
-        place,
-        "second_address",
-        "A user can have only one address; this identity has another."
+        place, "second_address", "A user can have only one address; this identity has another."
       )
       return false
     }

@@ -111,10 +111,7 @@ package struct TenantExport: Sendable {
   }
 
   private mutating func add(
-    _ list: JSONArray,
-    _ kind: Kind?,
-    _ file: String,
-    _ place: String
+    _ list: JSONArray, _ kind: Kind?, _ file: String, _ place: String
   ) throws(Failure) {
     for (index, json) in list.enumerated() {
       let place = "\(place)/\(index)"
@@ -127,10 +124,7 @@ package struct TenantExport: Sendable {
   }
 
   private mutating func add(
-    _ json: JSON,
-    _ kind: Kind,
-    _ file: String,
-    _ place: String
+    _ json: JSON, _ kind: Kind, _ file: String, _ place: String
   ) throws(Failure) {
     guard let object = json.object else { throw .invalid([.wrongType(place, "an object")]) }
     guard items.count(where: { $0.kind == kind }) < Self.most else {

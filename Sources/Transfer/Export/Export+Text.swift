@@ -8,10 +8,7 @@ extension Export {
     var pictures: [JSON] = []
     if let picture {
       pictures = [
-        [
-          "path": .string(picturePath(picture.name)),
-          "created_at": .string(picture.createdAt.text),
-        ]
+        ["path": .string(picturePath(picture.name)), "created_at": .string(picture.createdAt.text)]
       ]
     }
     let start: JSON = [

@@ -37,8 +37,7 @@ extension Export {
   /// event.
   /// - Throws: `.insufficientScope`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func all(
-    of user: UserID,
-    _ context: RequestContext
+    of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Export {
     if context.principal.user == nil {
       for document in DocumentKind.allCases {
@@ -47,9 +46,7 @@ extension Export {
       try Audit.requireReadable(context)
     }
     var export = try await context.fetch(
-      ExportQueries.everything,
-      user,
-      context.principal,
+      ExportQueries.everything, user, context.principal,
       DocumentKind.appMetadata.isReadable(context)
     ).first.orGone(context)
     try await export.hideMembers(context)
@@ -213,8 +210,7 @@ package enum ExportQueries {
       ) t
     ) versions
     where \(.isAuthorized)
-    """
-  )
+    """)
 
   /// Returns the times of a device; no row if it is deleted.
   static let device = Statement<DeviceTimes, String>(
@@ -222,8 +218,7 @@ package enum ExportQueries {
     """
     select json_build_object('created_at', created_at, 'last_seen_at', last_seen_at)::text
     from devices where device_id = $1
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [everything, device]
 }

@@ -32,14 +32,11 @@ package import Postgres
   /// - Returns: the export, before its first page.
   /// - Throws: `.databaseUnavailable`.
   package static func begin(
-    of app: AppID,
-    withHashes: Bool,
-    _ context: RequestContext
+    of app: AppID, withHashes: Bool, _ context: RequestContext
   ) async throws(Failure) -> UserExport {
     try await context.transaction { transaction async throws(Failure) in
       Event("users_export", detail: ["password_hashes": .bool(withHashes)]).record(
-        in: transaction,
-        app: app
+        in: transaction, app: app
       )
     }
     return UserExport(app, withHashes, context)
@@ -105,8 +102,7 @@ package enum UserExportQueries {
     from users u
     where u.app_id = $1 and u.user_id > coalesce($2, '')
     order by u.user_id limit $3::bigint
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [page]
 }

@@ -6,10 +6,7 @@ extension ImportQueries {
   /// Moves the events of a deleted user to the app, where a new user with the id does not see them.
   ///
   /// Our role may not delete events itself.
-  static let moveEvents = Statement<NoRow, UserID>(
-    "imports.move_events",
-    "select move_events($1)"
-  )
+  static let moveEvents = Statement<NoRow, UserID>("imports.move_events", "select move_events($1)")
 
   /// Updates the given members of a user, who keeps a foreign id that it has.
   ///
@@ -34,8 +31,7 @@ extension ImportQueries {
         when ($3::jsonb ->> 'blocked')::boolean then coalesce(blocked_at, $4::timestamptz) end,
       version = version + 1, updated_at = now()
     where user_id = $1 and app_id = $2
-    """
-  )
+    """)
 
   /// Removes the mails and flows that belong to the former address of a user.
   ///
@@ -45,8 +41,7 @@ extension ImportQueries {
     """
     with mails as (delete from mail_tokens where user_id = $1 and purpose <> 'restore')
     delete from authentication_flows where place = $1 and purpose = 'change_email'
-    """
-  )
+    """)
 
   /// Changes the subject of the identity with which a user signs in by its address.
   ///
@@ -60,8 +55,7 @@ extension ImportQueries {
         then 'password' else provider end,
       verified_via_mail_only = verified_via_mail_only and subject = $2
     where user_id = $1 and provider in ('password', 'email')
-    """
-  )
+    """)
 
   /// Keeps a foreign id of a user who has an older one, so that both name the user.
   ///
@@ -72,8 +66,7 @@ extension ImportQueries {
     insert into additional_subjects (user_id, provider, subject)
     select u.user_id, 'auth0', $2 from users u where u.user_id = $1 and u.foreign_id <> $2
     on conflict (user_id, provider, subject) do nothing
-    """
-  )
+    """)
 
   /// Adds authenticator apps to a user who has none.
   ///
@@ -87,6 +80,5 @@ extension ImportQueries {
     from users u cross join jsonb_to_recordset($2::jsonb) as r (factor_id text, secret text)
     where u.user_id = $1 and not exists (
       select 1 from second_factors f where f.user_id = $1 and f.confirmed_at is not null)
-    """
-  )
+    """)
 }

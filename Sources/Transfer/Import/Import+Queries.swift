@@ -16,8 +16,7 @@ package enum ImportQueries {
     """
     select \(.importProgress)
     from imports i where i.app_id = $1 and i.source = $2 for update
-    """
-  )
+    """)
 
   /// Begins an import.
   ///
@@ -31,13 +30,11 @@ package enum ImportQueries {
       results = '', changed_at = excluded.changed_at, finished_at = null
     where $4::boolean
     returning \(.importProgress)
-    """
-  )
+    """)
 
   /// Returns the number of finished lines; no row if another run has restarted the import.
   static let lock = Statement<Int, AppID, ImportID>(
-    "imports.lock",
-    "select lines from imports where app_id = $1 and import_id = $2 for update"
+    "imports.lock", "select lines from imports where app_id = $1 and import_id = $2 for update"
   )
 
   static let advance = Statement<
@@ -54,8 +51,7 @@ package enum ImportQueries {
     from (select $3::jsonb -> 0, $3::jsonb -> 1) as p (tally, at)
     where i.app_id = $1 and i.import_id = $2
     returning \(.importProgress)
-    """
-  )
+    """)
 
   /// Returns whether the import was unfinished.
   static let finish = Statement<Bool, AppID, ImportID>(
@@ -64,8 +60,7 @@ package enum ImportQueries {
     update imports set finished_at = now(),
       results_before = results_before + octet_length(results), results = ''
     where app_id = $1 and import_id = $2 and finished_at is null returning true
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     find, begin, lock, advance, finish, emailKeys, subjects, users, identitiesOfUsers, apps, events,

@@ -13,8 +13,7 @@ extension ImportQueries {
     """
     select email_key(r.email) from unnest($1::text[]) with ordinality as r (email, place)
     order by r.place
-    """
-  )
+    """)
 
   /// Returns the users of subjects at a provider, also those that are no longer reserved for them.
   ///
@@ -29,8 +28,7 @@ extension ImportQueries {
       coalesce(reserved_until <= $4::timestamptz, false)
     from identity_subjects
     where app_id = $1 and provider = $2 and subject = any ($3::text[])
-    """
-  )
+    """)
 
   /// Returns those of some users that exist, in any app.
   static let users = Statement<StoredUser, TextArray>(
@@ -39,8 +37,7 @@ extension ImportQueries {
     select user_id, app_id, foreign_id is not null, anonymous, email_key(email), email_verified,
       property_version_floor
     from users where user_id = any ($1::text[])
-    """
-  )
+    """)
 
   /// Returns the identities of some users, the oldest first.
   static let identitiesOfUsers = Statement<StoredIdentity, TextArray>(
@@ -48,13 +45,11 @@ extension ImportQueries {
     """
     select user_id, identity_id, provider, subject, verified_via_mail_only
     from identities where user_id = any ($1::text[]) order by created_at, identity_id
-    """
-  )
+    """)
 
   /// Returns those of some ids that apps have.
   static let apps = Statement<UserID, TextArray>(
-    "imports.apps",
-    "select app_id from apps where app_id = any ($1::text[])"
+    "imports.apps", "select app_id from apps where app_id = any ($1::text[])"
   )
 
   /// Returns those of some ids that have events, and whether a former app has left them.
@@ -63,8 +58,7 @@ extension ImportQueries {
     """
     select user_id, bool_or(app_id = user_id) from audit where user_id = any ($1::text[])
     group by user_id
-    """
-  )
+    """)
 
   /// Returns those of some users whom the import has already changed, by their audit events.
   static let done = Statement<UserID, AppID, TextArray, ImportID>(
@@ -73,8 +67,7 @@ extension ImportQueries {
     select distinct user_id from audit
     where app_id = $1 and user_id = any ($2::text[]) and action = 'user_import'
       and detail ->> 'import' = $3
-    """
-  )
+    """)
 }
 
 /// The user of a subject.

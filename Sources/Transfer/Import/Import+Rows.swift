@@ -21,8 +21,7 @@ extension ImportQueries {
       created_at timestamptz, last_login_at timestamptz, login_count bigint)
     order by r.user_id
     on conflict (user_id) do nothing returning 1
-    """
-  )
+    """)
 
   /// Sets passwords; `*` stands for an unknown hash, and replaces no existing one.
   ///
@@ -35,8 +34,7 @@ extension ImportQueries {
     from jsonb_to_recordset($1::jsonb) as r (user_id text, hash text, changed_at timestamptz)
     on conflict (user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at
     where excluded.hash <> '*' and p.hash <> excluded.hash
-    """
-  )
+    """)
 
   /// Adds identities; those of a user are in the order of their places.
   static let identities = Statement<NoRow, AppID, TextBytes>(
@@ -47,8 +45,7 @@ extension ImportQueries {
       now() + r.place * interval '1 microsecond'
     from jsonb_to_recordset($2::jsonb) as r (user_id text, identity_id text, provider text,
       subject text, profile jsonb, place bigint)
-    """
-  )
+    """)
 
   /// Gives subjects to users; returns no row for one that another user has.
   ///
@@ -67,8 +64,7 @@ extension ImportQueries {
       assigned = excluded.assigned and (s.assigned or s.reserved_until is not null)
     where s.user_id = excluded.user_id and s.reserved_until is distinct from 'infinity'
     returning 1
-    """
-  )
+    """)
 
   /// Adds roles that the app still has.
   static let roles = Statement<NoRow, AppID, TextBytes>(
@@ -79,8 +75,7 @@ extension ImportQueries {
     from jsonb_to_recordset($2::jsonb) as r (user_id text, role_id text)
     where exists (select 1 from roles o where o.app_id = $1 and o.role_id = r.role_id)
     on conflict (user_id, role_id) do nothing
-    """
-  )
+    """)
 
   /// Writes documents, and returns those that have changed.
   static let documents = Statement<ImportedDocument, TextBytes>(
@@ -94,8 +89,7 @@ extension ImportQueries {
       deleted_at = null
     where d.body <> excluded.body or d.deleted_at is not null
     returning d.user_id, d.kind, d.version
-    """
-  )
+    """)
 }
 
 /// A document that an import has changed.

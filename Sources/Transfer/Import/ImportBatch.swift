@@ -14,9 +14,7 @@ struct ImportBatch {
 
   /// Adds a row to the batch, and returns its outcome.
   mutating func add(
-    _ row: ImportedUser,
-    _ match: ImportMatch,
-    _ action: ImportAction
+    _ row: ImportedUser, _ match: ImportMatch, _ action: ImportAction
   ) -> (UserID?, ImportResult.Outcome) {
     switch action {
     case .fail(let user, let faults): return (user, .failed(faults))

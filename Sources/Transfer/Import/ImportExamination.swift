@@ -14,9 +14,7 @@ import Sessions
   private var keys: [Int: String] = [:]
 
   private init(
-    _ rows: [ImportedUser?],
-    in app: AppID,
-    _ transaction: Transaction
+    _ rows: [ImportedUser?], in app: AppID, _ transaction: Transaction
   ) async throws(Failure) {
     (self.rows, self.app, self.transaction) = (rows, app, transaction)
     let emails = rows.enumerated().compactMap { index, row in row?.email.map { (index, $0) } }
@@ -36,10 +34,7 @@ import Sessions
   /// - Returns: what it has found, for each row that is not nil.
   /// - Throws: the error of the database.
   static func matches(
-    of rows: [ImportedUser?],
-    isForUpdate: Bool,
-    in app: AppID,
-    _ transaction: Transaction
+    of rows: [ImportedUser?], isForUpdate: Bool, in app: AppID, _ transaction: Transaction
   ) async throws(Failure) -> [ImportMatch?] {
     let examination = try await ImportExamination(rows, in: app, transaction)
     var locked: Set<UserID> = []
@@ -82,11 +77,7 @@ import Sessions
     return rows.enumerated().map { index, row in
       row.map { row in
         ImportMatch(
-          row,
-          emailKey: keys[index],
-          of: app,
-          users,
-          subjects,
+          row, emailKey: keys[index], of: app, users, subjects,
           isOfApp: row.id.map { ofApps.contains($0) || events[$0] == true } ?? false,
           hasEvents: row.id.map { events[$0] != nil } ?? false
         )

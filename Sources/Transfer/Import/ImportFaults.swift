@@ -17,15 +17,12 @@ extension Failure {
     switch self {
     case .identityTaken:
       FieldError(
-        "",
-        "identity_taken",
+        "", "identity_taken",
         "Another user has just been given this identity. Import the line again."
       )
     case .documentTooLarge:
       FieldError(
-        "",
-        "document_size",
-        "The document is too large in the form that the database stores."
+        "", "document_size", "The document is too large in the form that the database stores."
       )
     default:
       FieldError("", "refused", "The database refuses the row\(report.map { ": \($0)" } ?? ".")")

@@ -45,13 +45,8 @@ struct ImportMatch {
   ///   - isOfApp: whether an app has or had the row's id.
   ///   - hasEvents: whether a user with the row's id has left events.
   init(
-    _ row: ImportedUser,
-    emailKey: String?,
-    of app: AppID,
-    _ users: [UserID: StoredUser],
-    _ subjects: StoredSubjects,
-    isOfApp: Bool,
-    hasEvents: Bool
+    _ row: ImportedUser, emailKey: String?, of app: AppID, _ users: [UserID: StoredUser],
+    _ subjects: StoredSubjects, isOfApp: Bool, hasEvents: Bool
   ) {
     self.init(emailKey: emailKey)
     self.hasEvents = hasEvents
@@ -133,8 +128,7 @@ enum ImportAction {
   init(_ row: ImportedUser, _ found: ImportMatch, _ existing: ExistingUser) {
     if let id = row.id, found.isIDTaken {
       self = .fail(
-        id,
-        [FieldError("/id", "id_taken", "An app, or a user of another app, has this id.")]
+        id, [FieldError("/id", "id_taken", "An app, or a user of another app, has this id.")]
       )
       return
     }
@@ -149,9 +143,7 @@ enum ImportAction {
       faults.append(
         row.identities.indices.contains(index)
           ? FieldError(
-            "/identities/\(index)",
-            "identity_taken",
-            "This is an identity of another user."
+            "/identities/\(index)", "identity_taken", "This is an identity of another user."
           )
           : FieldError("/foreign_id", "foreign_id_taken", "Another user has this foreign id.")
       )

@@ -24,11 +24,7 @@ struct ImportWrite {
   let hasEvents: Bool
 
   init(
-    _ row: ImportedUser,
-    _ match: ImportMatch,
-    _ user: UserID,
-    stored: StoredUser?,
-    isVerified: Bool
+    _ row: ImportedUser, _ match: ImportMatch, _ user: UserID, stored: StoredUser?, isVerified: Bool
   ) {
     self.row = row
     emailKey = match.emailKey

@@ -60,9 +60,7 @@ import Tenancy
   /// Updates existing users, and revokes what other persons may have of them.
   ///
   /// - Returns: the identities that they keep.
-  private func change(
-    _ writes: [ImportWrite]
-  ) async throws(Failure) -> [UserID: [StoredIdentity]] {
+  private func change(_ writes: [ImportWrite]) async throws(Failure) -> [UserID: [StoredIdentity]] {
     var identities: [UserID: [StoredIdentity]] = [:]
     var revoked: [UserID] = []
     for write in writes { identities[write.user] = write.stored?.identities }
@@ -165,8 +163,7 @@ import Tenancy
   }
 
   private func send(
-    _ statement: Statement<NoRow, AppID, TextBytes>,
-    _ rows: [JSON]
+    _ statement: Statement<NoRow, AppID, TextBytes>, _ rows: [JSON]
   ) -> [Sent<NoRow>] {
     rows.isEmpty
       ? [] : [transaction.send(statement, app, TextBytes(JSON.array(rows).serialized()))]
@@ -174,13 +171,8 @@ import Tenancy
 
   /// Waits for a statement, which fails if one before it has failed.
   private func rows<Row>(
-    of sent: Sent<Row>,
-    violation: @autoclosure () -> Failure? = nil
+    of sent: Sent<Row>, violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
-    try await sent.rows(
-      undone: .identityTaken,
-      duplicate: .identityTaken,
-      violation: violation()
-    )
+    try await sent.rows(undone: .identityTaken, duplicate: .identityTaken, violation: violation())
   }
 }

@@ -9,8 +9,7 @@ extension ImportedUser {
   static let identityLimit = 100
 
   static func identities(
-    in value: JSON,
-    at place: String
+    in value: JSON, at place: String
   ) -> (identities: [Identity], faults: [FieldError]) {
     guard let elements = value.array, elements.count <= Self.identityLimit else {
       return ([], [identitiesFault(place)])
@@ -29,10 +28,8 @@ extension ImportedUser {
         continue
       }
       let identity = Identity(
-        provider: IdentityProvider(provider),
-        subject: object["subject"]?.string ?? "",
-        profile: object["profile"]?.object ?? JSONObject(),
-        place: index + 1
+        provider: IdentityProvider(provider), subject: object["subject"]?.string ?? "",
+        profile: object["profile"]?.object ?? JSONObject(), place: index + 1
       )
       if let fault = identity.fault(at: pointer) {
         faults.append(fault)
@@ -54,8 +51,7 @@ extension ImportedUser {
 
   /// Reads the secrets of authenticator apps, in base32.
   static func secrets(
-    in value: JSON,
-    at place: String
+    in value: JSON, at place: String
   ) -> (secrets: [[UInt8]], faults: [FieldError]) {
     let limit = SecondFactors.limit
     guard let elements = value.array, elements.count <= limit else {
@@ -88,8 +84,7 @@ extension ImportedUser {
 
   static func foreignIDFault(_ place: String) -> FieldError {
     FieldError(
-      place,
-      "foreign_id",
+      place, "foreign_id",
       "A foreign id must be a provider, | and an id: at most \(ForeignIDs.longest) bytes of ASCII."
     )
   }
@@ -128,9 +123,7 @@ extension ImportedUser.Identity {
         && !text.hasControlCharacters
       guard isFit else {
         return FieldError(
-          "\(pointer)/\(name)",
-          "length",
-          "It must have 1 to \(limit) bytes in one line."
+          "\(pointer)/\(name)", "length", "It must have 1 to \(limit) bytes in one line."
         )
       }
     }

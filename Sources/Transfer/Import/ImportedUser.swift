@@ -90,8 +90,7 @@ package struct ImportedUser: Sendable {
 
   /// Limits for lines: exports may contain longer plain numbers, stored before there was a limit.
   private static let limits = JSONLimits(
-    depth: JSONLimits.holding.depth,
-    numberLength: JSONLimits.holding.numberLength,
+    depth: JSONLimits.holding.depth, numberLength: JSONLimits.holding.numberLength,
     plainNumberLength: .max
   )
 
@@ -104,9 +103,7 @@ package struct ImportedUser: Sendable {
   ///   - schemas: the schemas of the documents.
   /// - Throws: `.invalid`, with every fault; `.internalError` if a schema is unusable.
   package init(
-    _ text: [UInt8],
-    stringLimit: Int,
-    mixesScripts: Bool = false,
+    _ text: [UInt8], stringLimit: Int, mixesScripts: Bool = false,
     schemas: DocumentSchemas = DocumentSchemas()
   ) throws(Failure) {
     let json: JSON
@@ -122,10 +119,7 @@ package struct ImportedUser: Sendable {
   ///
   /// - Throws: as for a line.
   package init(
-    _ json: JSON,
-    stringLimit: Int,
-    mixesScripts: Bool,
-    schemas: DocumentSchemas
+    _ json: JSON, stringLimit: Int, mixesScripts: Bool, schemas: DocumentSchemas
   ) throws(Failure) {
     self.mixesScripts = mixesScripts
     guard let object = json.object else {
@@ -153,10 +147,7 @@ package struct ImportedUser: Sendable {
   }
 
   private mutating func take(
-    _ name: String,
-    _ value: JSON,
-    _ place: String,
-    _ stringLimit: Int
+    _ name: String, _ value: JSON, _ place: String, _ stringLimit: Int
   ) -> [FieldError] {
     switch name {
     case "id":
@@ -264,9 +255,7 @@ package struct ImportedUser: Sendable {
   }
 
   private mutating func takeProperties(
-    _ value: JSON,
-    _ place: String,
-    _ stringLimit: Int
+    _ value: JSON, _ place: String, _ stringLimit: Int
   ) -> [FieldError] {
     guard let object = value.object else {
       return [FieldError(place, "type", "This must be an object.")]

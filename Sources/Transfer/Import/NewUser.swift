@@ -27,10 +27,7 @@ package struct NewUser: Sendable {
     do throws(Failure) {
       row = try await context.calculate(on: .max) { [members] () throws(Failure) in
         try ImportedUser(
-          members,
-          stringLimit: stringLimit,
-          mixesScripts: mixesScripts,
-          schemas: schemas
+          members, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas
         )
       }
     } catch let error where error.type == .invalid {
@@ -42,8 +39,7 @@ package struct NewUser: Sendable {
 
   /// Removes the member `password`, which import rows lack, and returns it with its faults.
   private static func takePassword(
-    from description: inout JSON,
-    _ app: App
+    from description: inout JSON, _ app: App
   ) -> (password: String?, faults: [FieldError]) {
     guard var members = description.object, let value = members["password"] else {
       return (nil, [])

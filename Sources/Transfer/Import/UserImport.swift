@@ -31,11 +31,7 @@ package struct ImportLine: Sendable {
   private var step = 1 << 20
   private var app: AppID { context.app.id }
 
-  private init(
-    _ progress: ImportProgress,
-    _ existing: ExistingUser,
-    _ context: RequestContext
-  ) {
+  private init(_ progress: ImportProgress, _ existing: ExistingUser, _ context: RequestContext) {
     self.progress = progress
     self.existing = existing
     self.context = context
@@ -51,10 +47,7 @@ package struct ImportLine: Sendable {
   /// - Returns: the import; skip the part of the input that `progress` covers.
   /// - Throws: `.databaseUnavailable`.
   package static func open(
-    _ source: String,
-    _ existing: ExistingUser,
-    isResumed: Bool,
-    _ context: RequestContext
+    _ source: String, _ existing: ExistingUser, isResumed: Bool, _ context: RequestContext
   ) async throws(Failure) -> UserImport {
     let found = try await context.transaction { transaction async throws(Failure) in
       let app = context.app.id
@@ -64,11 +57,7 @@ package struct ImportLine: Sendable {
         return progress
       }
       let begun = try await transaction.run(
-        ImportQueries.begin,
-        app,
-        source,
-        ImportID(),
-        !isResumed
+        ImportQueries.begin, app, source, ImportID(), !isResumed
       )
       guard let progress = begun.first else {
         // Another run has begun the import since this one looked for it.
@@ -113,9 +102,7 @@ package struct ImportLine: Sendable {
         }
         let line = batch[0]
         let refused = ImportLine(
-          number: line.number,
-          content: .failure(.invalid([error.importFault])),
-          end: line.end
+          number: line.number, content: .failure(.invalid([error.importFault])), end: line.end
         )
         lines = lines.dropFirst()
         return try await write([refused])
@@ -133,8 +120,7 @@ package struct ImportLine: Sendable {
   }
 
   private func attempt(
-    _ lines: [ImportLine],
-    in transaction: Transaction
+    _ lines: [ImportLine], in transaction: Transaction
   ) async throws(Failure) -> (results: [ImportResult], progress: ImportProgress) {
     // Before any write: serializes two runs of one import, and the later run stops.
     let place = try await transaction.run(ImportQueries.lock, app, progress.id)
@@ -144,10 +130,7 @@ package struct ImportLine: Sendable {
     var batch = ImportBatch(import: progress.id)
     let rows = lines.map { try? $0.content.get() }
     let matches = try await ImportExamination.matches(
-      of: rows,
-      isForUpdate: existing.isChanged,
-      in: app,
-      transaction
+      of: rows, isForUpdate: existing.isChanged, in: app, transaction
     )
     var done: Set<UserID> = []
     if existing == .require {
@@ -180,9 +163,7 @@ package struct ImportLine: Sendable {
   }
 
   private func commit(
-    _ batch: ImportBatch,
-    _ results: [ImportResult],
-    _ lines: [ImportLine],
+    _ batch: ImportBatch, _ results: [ImportResult], _ lines: [ImportLine],
     in transaction: Transaction
   ) async throws(Failure) -> (results: [ImportResult], progress: ImportProgress) {
     try await batch.write(in: transaction)
@@ -191,11 +172,8 @@ package struct ImportLine: Sendable {
     let end = lines[results.count - 1].end
     let text = results.map(\.text).joined()
     let written = try await transaction.run(
-      ImportQueries.advance,
-      app,
-      progress.id,
-      TextBytes(JSON.array([tally.json, position(end)]).serialized()),
-      end.digest,
+      ImportQueries.advance, app, progress.id,
+      TextBytes(JSON.array([tally.json, position(end)]).serialized()), end.digest,
       TextBytes(Array(text.utf8))
     )
     return (results, try written.first.orUnforeseen("an import that goes on"))
@@ -213,8 +191,7 @@ package struct ImportLine: Sendable {
       let ended = try await transaction.run(ImportQueries.finish, app, progress.id)
       guard ended.first == true else { return }
       Event(
-        "users_import",
-        detail: ["import": .string(progress.id.text), "tally": progress.tally.json]
+        "users_import", detail: ["import": .string(progress.id.text), "tally": progress.tally.json]
       ).record(in: transaction)
     }
   }

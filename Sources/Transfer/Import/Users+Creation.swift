@@ -16,8 +16,7 @@ extension Users {
   /// - Throws: `.insufficientScope` if the principal may not write the app metadata, `.userExists`
   ///   with the members that are taken, `.documentTooLarge`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func create(
-    _ new: NewUser,
-    _ context: RequestContext
+    _ new: NewUser, _ context: RequestContext
   ) async throws(Failure) -> Profile {
     var row = new.row
     if row.documents.contains(where: { $0.kind == .appMetadata }) {
@@ -35,15 +34,11 @@ extension Users {
   }
 
   @EventLoop private static func write(
-    _ row: ImportedUser,
-    in transaction: Transaction
+    _ row: ImportedUser, in transaction: Transaction
   ) async throws(Failure) -> UserID {
     var batch = ImportBatch(import: nil)
     let found = try await ImportExamination.matches(
-      of: [row],
-      isForUpdate: false,
-      in: transaction.app.id,
-      transaction
+      of: [row], isForUpdate: false, in: transaction.app.id, transaction
     )
     let match = try found.first.flatMap(\.self).orUnforeseen("a user that was examined")
     let action = ImportAction(row, match, .fail)

@@ -20,9 +20,7 @@ extension Apps {
   /// - Returns: the number of deleted users.
   /// - Throws: `.databaseUnavailable`.
   package static func delete(
-    _ app: AppRecord,
-    known age: Duration,
-    _ context: RequestContext,
+    _ app: AppRecord, known age: Duration, _ context: RequestContext,
     _ progress: @EventLoop (Int) -> Void
   ) async throws(Failure) -> Int {
     var count = try await deleteUsers(of: app.id, 0, context, progress)
@@ -31,8 +29,7 @@ extension Apps {
       _ = transaction.send(AppsDeletionQueries.deleteImports, app.id)
       _ = transaction.send(AppsDeletionQueries.delete, app.id)
       Event(
-        "app_delete",
-        detail: ["name": .string(app.name), "users": .number(JSONNumber(count))]
+        "app_delete", detail: ["name": .string(app.name), "users": .number(JSONNumber(count))]
       ).record(in: transaction, app: .deployment)
     }
     await EventLoop.sleep(for: age)
@@ -52,18 +49,14 @@ extension Apps {
 
   /// Deletes the users of an app, and then the subjects, which no user needs any more.
   private static func deleteUsers(
-    of app: AppID,
-    _ before: Int,
-    _ context: RequestContext,
-    _ progress: @EventLoop (Int) -> Void
+    of app: AppID, _ before: Int, _ context: RequestContext, _ progress: @EventLoop (Int) -> Void
   ) async throws(Failure) -> Int {
     var count = before
     while case let users = try await context.readLatest(AppsDeletionQueries.users, app),
       !users.isEmpty
     {
       let gone = try await context.write(
-        users.map { PendingQuery(UserRemovalQueries.remove, $0) },
-        returning: ReplacedPicture.self
+        users.map { PendingQuery(UserRemovalQueries.remove, $0) }, returning: ReplacedPicture.self
       )
       for user in gone { await context.pictures.shelf.forget(user.name) }
       count += gone.count
@@ -85,8 +78,7 @@ package enum AppsDeletionQueries {
   ///
   /// Served by `users_by_app`.
   static let users = Statement<UserID, AppID>(
-    "apps.users",
-    "select user_id from users where app_id = $1 order by user_id limit 100"
+    "apps.users", "select user_id from users where app_id = $1 order by user_id limit 100"
   )
 
   /// Returns the keys of a thousand subjects of an app, of all shards.
@@ -97,8 +89,7 @@ package enum AppsDeletionQueries {
     """
     select subject, provider from identity_subjects where app_id = $1
     order by provider, subject limit 1000
-    """
-  )
+    """)
 
   static let deleteSubject = Statement<NoRow, AppID, String, String>(
     "apps.delete_subject",
@@ -106,22 +97,17 @@ package enum AppsDeletionQueries {
   )
 
   static let deleteIndexes = Statement<NoRow, AppID>(
-    "apps.delete_indexes",
-    "delete from search_indexes where app_id = $1"
+    "apps.delete_indexes", "delete from search_indexes where app_id = $1"
   )
 
   static let deleteImports = Statement<NoRow, AppID>(
-    "apps.delete_imports",
-    "delete from imports where app_id = $1"
+    "apps.delete_imports", "delete from imports where app_id = $1"
   )
 
   /// Deletes an app with the rows that refer to it.
   ///
   /// The maintenance deletes the devices without users, and rate limits when they have recovered.
-  static let delete = Statement<NoRow, AppID>(
-    "apps.delete",
-    "delete from apps where app_id = $1"
-  )
+  static let delete = Statement<NoRow, AppID>("apps.delete", "delete from apps where app_id = $1")
 
   /// Returns the keys of a thousand audit events of an app, of all shards.
   ///

@@ -14,16 +14,11 @@ struct ExpiredRows {
   ///   - page: the name of the statement that finds the rows.
   ///   - deletion: the name of the statement that deletes one, unless it was renewed meanwhile.
   private init(
-    _ table: SQL,
-    _ key: SQL,
-    _ rest: SQL,
-    _ condition: SQL,
-    page: StaticString,
+    _ table: SQL, _ key: SQL, _ rest: SQL, _ condition: SQL, page: StaticString,
     deletion: StaticString
   ) {
     self.page = Statement(
-      page,
-      "select \(key), \(rest) from \(table) where \(condition) limit 1000"
+      page, "select \(key), \(rest) from \(table) where \(condition) limit 1000"
     )
     self.deletion = Statement(
       deletion,
@@ -35,72 +30,41 @@ struct ExpiredRows {
     // Until then, the server can distinguish a stolen refresh token of an ended session from an
     // unknown one.
     ExpiredRows(
-      "sessions",
-      "user_id",
-      "session_id",
-      "least(ended_at, expires_at) < now() - interval '30 days'",
-      page: "maintenance.sessions_page",
+      "sessions", "user_id", "session_id",
+      "least(ended_at, expires_at) < now() - interval '30 days'", page: "maintenance.sessions_page",
       deletion: "maintenance.sessions"
     ),
     // Rate limits that have recovered.
     ExpiredRows(
-      "rate_limits",
-      "subject",
-      "app_id",
-      "theoretical_arrival_at < now()",
-      page: "maintenance.rate_limits_page",
-      deletion: "maintenance.rate_limits"
+      "rate_limits", "subject", "app_id", "theoretical_arrival_at < now()",
+      page: "maintenance.rate_limits_page", deletion: "maintenance.rate_limits"
     ),
     ExpiredRows(
-      "mail_tokens",
-      "user_id",
-      "token_hash",
-      "expires_at < now()",
-      page: "maintenance.mail_tokens_page",
-      deletion: "maintenance.mail_tokens"
+      "mail_tokens", "user_id", "token_hash", "expires_at < now()",
+      page: "maintenance.mail_tokens_page", deletion: "maintenance.mail_tokens"
     ),
     ExpiredRows(
-      "authentication_flows",
-      "place",
-      "flow_id",
-      "expires_at < now()",
-      page: "maintenance.authentication_flows_page",
-      deletion: "maintenance.authentication_flows"
+      "authentication_flows", "place", "flow_id", "expires_at < now()",
+      page: "maintenance.authentication_flows_page", deletion: "maintenance.authentication_flows"
     ),
     // For a day, the pages can begin an expired one again.
     ExpiredRows(
-      "authorizations",
-      "authorization_id",
-      "app_id",
-      "expires_at < now() - interval '1 day'",
-      page: "maintenance.authorizations_page",
-      deletion: "maintenance.authorizations"
+      "authorizations", "authorization_id", "app_id", "expires_at < now() - interval '1 day'",
+      page: "maintenance.authorizations_page", deletion: "maintenance.authorizations"
     ),
     // Former addresses that are no longer reserved for their users.
     ExpiredRows(
-      "identity_subjects",
-      "subject",
-      "app_id",
-      "provider = 'email' and reserved_until < now()",
-      page: "maintenance.reservations_page",
-      deletion: "maintenance.reservations"
+      "identity_subjects", "subject", "app_id", "provider = 'email' and reserved_until < now()",
+      page: "maintenance.reservations_page", deletion: "maintenance.reservations"
     ),
     // The same addresses in the rows of their users.
     ExpiredRows(
-      "additional_subjects",
-      "user_id",
-      "subject",
-      "reserved_until < now()",
-      page: "maintenance.additional_subjects_page",
-      deletion: "maintenance.additional_subjects"
+      "additional_subjects", "user_id", "subject", "reserved_until < now()",
+      page: "maintenance.additional_subjects_page", deletion: "maintenance.additional_subjects"
     ),
     ExpiredRows(
-      "idempotency_keys",
-      "owner",
-      "key_hash",
-      "expires_at < now()",
-      page: "maintenance.idempotency_keys_page",
-      deletion: "maintenance.idempotency_keys"
+      "idempotency_keys", "owner", "key_hash", "expires_at < now()",
+      page: "maintenance.idempotency_keys_page", deletion: "maintenance.idempotency_keys"
     ),
   ]
 }
@@ -116,8 +80,7 @@ package enum MaintenanceQueries {
 
   /// Deletes hosts that have served nothing for a week.
   private static let hosts = Statement<Int>(
-    "maintenance.hosts",
-    "delete from hosts where seen_at < now() - interval '7 days' returning 1"
+    "maintenance.hosts", "delete from hosts where seen_at < now() - interval '7 days' returning 1"
   )
 
   static let local = [imports, hosts]
@@ -138,8 +101,7 @@ package enum MaintenanceQueries {
     from (
       select app_id::text, settings, document_versions_kept as kept from apps
       union all select repeat('0', 24), '{}', null) p
-    """
-  )
+    """)
 
   /// Returns the keys of an app's oldest events, if their ids are less than `$2`.
   ///
@@ -149,8 +111,7 @@ package enum MaintenanceQueries {
     """
     select user_id, event_id from audit where app_id = $1 and event_id < $2
     order by event_id limit 1000
-    """
-  )
+    """)
 
   /// Returns the keys of a thousand events of users' changes to their own data, which their app may
   /// keep for a shorter time.
@@ -162,15 +123,13 @@ package enum MaintenanceQueries {
     select user_id, event_id from audit
     where app_id = $1 and event_id < $2 and action = 'data_change' and actor = 'user'
     order by event_id limit 1000
-    """
-  )
+    """)
 
   /// Removes an event that is older than a day or whose app is deleted; else returns no row.
   ///
   /// Our role may not delete events itself.
   static let removeEvent = Statement<Int, String, String>(
-    "maintenance.audit",
-    "select 1 from remove_event($1, $2) is_removed where is_removed"
+    "maintenance.audit", "select 1 from remove_event($1, $2) is_removed where is_removed"
   )
 
   /// Returns the documents of a thousand versions that an app may no longer keep.
@@ -180,8 +139,7 @@ package enum MaintenanceQueries {
     "maintenance.document_versions_page",
     """
     select user_id, kind from document_versions where app_id = $1 and kept > $2 limit 1000
-    """
-  )
+    """)
 
   static let lockDocument = Statement<NoRow, String, String>(
     "maintenance.lock_document",
@@ -195,8 +153,7 @@ package enum MaintenanceQueries {
     where v.user_id = $1 and v.kind = $2 and d.user_id = $1 and d.kind = $2
       and v.version <= d.version - $3
     returning 1
-    """
-  )
+    """)
 
   static let markVersions = Statement<NoRow, String, String, Int>(
     "maintenance.mark_versions",

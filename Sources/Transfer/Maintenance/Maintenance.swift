@@ -122,8 +122,7 @@ package struct MaintenanceReport: Sendable {
 
   /// Runs a task that deletes rows, and notes their number or its error.
   @EventLoop fileprivate mutating func run(
-    _ task: String,
-    _ body: @EventLoop () async throws(DatabaseError) -> Int
+    _ task: String, _ body: @EventLoop () async throws(DatabaseError) -> Int
   ) async {
     do throws(DatabaseError) {
       let count = try await body()

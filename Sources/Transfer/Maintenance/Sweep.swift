@@ -28,8 +28,7 @@ protocol SweptRow: RowDecodable {
 
   /// Calls `body` with pages of rows, until all rows were read or the run has done its part.
   func run(
-    _ database: Database,
-    _ body: @EventLoop ([Row]) async throws(DatabaseError) -> Void
+    _ database: Database, _ body: @EventLoop ([Row]) async throws(DatabaseError) -> Void
   ) async throws(DatabaseError) {
     let start = if let next { next } else { try await randomPlace(database) }
     var place = start

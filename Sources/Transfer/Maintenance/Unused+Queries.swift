@@ -51,8 +51,7 @@ package enum UnusedQueries {
     from users u join apps a on a.app_id = u.app_id
     where u.anonymous and u.user_id > $1
     order by u.user_id limit 1000
-    """
-  )
+    """)
 
   /// Returns a row if a user has no data, no other identity and no session in use.
   ///
@@ -80,13 +79,11 @@ package enum UnusedQueries {
       and not exists (select 1 from second_factors t where t.user_id = $1)
       and not exists (select 1 from recovery_codes t where t.user_id = $1)
       and not exists (select 1 from passwords t where t.user_id = $1)
-    """
-  )
+    """)
 
   /// Locks a user: every write for a user also locks its row, and waits.
   static let lock = Statement<NoRow, UserID>(
-    "unused.lock",
-    "select 1 from users where user_id = $1 for update"
+    "unused.lock", "select 1 from users where user_id = $1 for update"
   )
 
   /// Returns the page after that device.
@@ -95,8 +92,7 @@ package enum UnusedQueries {
     """
     select device_id, case when last_seen_at < now() - interval '1 day' then user_ids end
     from devices where device_id > $1::text order by device_id limit 1000
-    """
-  )
+    """)
 
   /// Returns those of the devices `$2` on which the users `$1` have accounts, each user on the
   /// device at the same place.
@@ -108,8 +104,7 @@ package enum UnusedQueries {
     """
     select p.device_id from unnest($1::text[], $2::text[]) i (user_id, device_id)
     join device_accounts p on p.user_id = i.user_id and p.device_id = i.device_id
-    """
-  )
+    """)
 
   /// Deletes a device, unless it was used meanwhile.
   ///
@@ -120,8 +115,7 @@ package enum UnusedQueries {
     delete from devices where device_id = $1 and user_ids = $2::text[]
       and last_seen_at < now() - interval '1 day'
     returning device_id
-    """
-  )
+    """)
 
   package static let all: [any PreparedStatement] = [
     users, find, lock, devices, deviceAccounts, removeDevice,

@@ -33,8 +33,7 @@ import Sessions
 
   /// Deletes a user; returns false if the user is used again.
   private func remove(
-    _ user: AnonymousUser,
-    _ database: Database
+    _ user: AnonymousUser, _ database: Database
   ) async throws(DatabaseError) -> Bool {
     try await database.transaction { (transaction) async throws(DatabaseError) in
       // The lock excludes concurrent writes, and the read sees earlier ones.
@@ -50,17 +49,8 @@ import Sessions
       }
       _ = transaction.send(UserRemovalQueries.remove, user.user)
       _ = transaction.send(
-        EventQueries.record,
-        user.user.text,
-        EventID(),
-        user.app,
-        "user_delete",
-        "system",
-        nil,
-        nil,
-        nil,
-        nil,
-        TextBytes(Array(#"{"reason": "unused"}"#.utf8))
+        EventQueries.record, user.user.text, EventID(), user.app, "user_delete", "system", nil, nil,
+        nil, nil, TextBytes(Array(#"{"reason": "unused"}"#.utf8))
       )
       return true
     }
@@ -78,8 +68,7 @@ import Sessions
       }
       let used = Set(
         try await database.write(
-          UnusedQueries.deviceAccounts,
-          TextArray(listed.map(\.user)),
+          UnusedQueries.deviceAccounts, TextArray(listed.map(\.user)),
           TextArray(listed.map(\.device))
         )
       )

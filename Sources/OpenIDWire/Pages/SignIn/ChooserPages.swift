@@ -17,8 +17,7 @@ import WireKit
       return .chooseAccount(
         users.map { user in
           visit.call.choice(
-            user,
-            choose: visit.target(.choose, [.user(user.user)]),
+            user, choose: visit.target(.choose, [.user(user.user)]),
             remove: visit.target(below: "choose/remove", [.user(user.user)])
           )
         },
@@ -49,8 +48,7 @@ import WireKit
   ]
 
   private static func choose(
-    _ visit: Visit,
-    _ form: FormValues
+    _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     let users = try await visit.call.usersOfBrowser()
     guard let user = users.first(where: { form.names($0.user) }) else {
@@ -130,10 +128,8 @@ extension Call {
   /// Returns a user as the chooser shows it.
   func choice(_ user: DeviceUser, choose: FormTarget, remove: FormTarget) -> AccountChoice {
     AccountChoice(
-      Person(name: user.name, email: user.email, picture: image(user.picture)),
-      choice: choose,
-      isSignedOut: user.state == .loggedOut,
-      removal: remove
+      Person(name: user.name, email: user.email, picture: image(user.picture)), choice: choose,
+      isSignedOut: user.state == .loggedOut, removal: remove
     )
   }
 }

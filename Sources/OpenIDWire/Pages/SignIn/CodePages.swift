@@ -57,8 +57,7 @@ import WireKit
   }
 
   private static func enter(
-    _ visit: Visit,
-    _ form: FormValues
+    _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     guard let flow = visit.state.flow, let kind = visit.state.flowKind, kind.isOfMail else {
       return .page(.signIn)

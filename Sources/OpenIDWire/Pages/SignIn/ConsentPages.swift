@@ -18,10 +18,8 @@ import WireKit
         return nil
       }
       return .confirmApplication(
-        visit.target(.confirm, [.user(user.user)]),
-        client: decision.client.name,
-        person: visit.call.person(user),
-        cancel: visit.cancel
+        visit.target(.confirm, [.user(user.user)]), client: decision.client.name,
+        person: visit.call.person(user), cancel: visit.cancel
       )
     },
     SignInPages.handle("confirm", "Confirm that the user signs in to an app of the device") {
@@ -48,17 +46,13 @@ import WireKit
       privacy: settings.privacyURL.flatMap { Destination(url: $0) }
     )
     return .consent(
-      visit.target(.consent, [.user(user.user)]),
-      client: client,
-      person: visit.call.person(user),
-      groups: ScopeGroup.groups(of: scopes, at: decision.server),
-      otherUser: visit.link(.choose)
+      visit.target(.consent, [.user(user.user)]), client: client, person: visit.call.person(user),
+      groups: ScopeGroup.groups(of: scopes, at: decision.server), otherUser: visit.link(.choose)
     )
   }
 
   private static func decide(
-    _ visit: Visit,
-    _ form: FormValues
+    _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     guard form["decision"]?.utf8.elementsEqual("allow".utf8) == true else { return .deny }
     guard let decision = try await Decision(visit), case .consent(let user, _) = decision.step,
@@ -85,10 +79,7 @@ private struct Decision {
     self.client = client
     server = try await visit.authorization.request.server(visit.context)
     step = try await Authorizations.step(
-      of: visit.authorization,
-      for: client,
-      at: server,
-      visit.context
+      of: visit.authorization, for: client, at: server, visit.context
     )
   }
 }

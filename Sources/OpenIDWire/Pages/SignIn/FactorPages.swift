@@ -14,9 +14,7 @@ import WireKit
       (visit) async throws(Failure) in
       guard visit.state.flowKind == .secondFactor else { return nil }
       return .secondFactor(
-        visit.target(.factor),
-        recoveryCode: visit.link(.recovery),
-        cancel: visit.cancel,
+        visit.target(.factor), recoveryCode: visit.link(.recovery), cancel: visit.cancel,
         errors: visit.errors.pageErrors
       )
     },
@@ -32,9 +30,7 @@ import WireKit
       (visit) async throws(Failure) in
       guard visit.state.flowKind == .secondFactor else { return nil }
       return .recoveryCode(
-        visit.target(.recovery),
-        authenticator: visit.link(.factor),
-        cancel: visit.cancel,
+        visit.target(.recovery), authenticator: visit.link(.factor), cancel: visit.cancel,
         errors: visit.errors.pageErrors
       )
     },
@@ -50,10 +46,7 @@ import WireKit
         return nil
       }
       return .setUpAuthenticator(
-        visit.target(.enroll),
-        key: secret.secret,
-        code: QRCode(secret.uri),
-        cancel: visit.cancel,
+        visit.target(.enroll), key: secret.secret, code: QRCode(secret.uri), cancel: visit.cancel,
         errors: visit.errors.pageErrors
       )
     },
@@ -69,16 +62,14 @@ import WireKit
       (visit) async throws(Failure) in
       guard !visit.state.recoveryCodes.isEmpty else { return nil }
       return .recoveryCodes(
-        visit.state.recoveryCodes,
-        download: Destination(visit.path(below: "recovery-codes/file")),
+        visit.state.recoveryCodes, download: Destination(visit.path(below: "recovery-codes/file")),
         next: visit.target(.recoveryCodes)
       )
     },
     SignInPages.download("recovery-codes/file", "Download new recovery codes") { visit in
       guard !visit.state.recoveryCodes.isEmpty else { return nil }
       return visit.call.recoveryCodeFile(
-        visit.state.recoveryCodes,
-        locales: visit.authorization.request.locales
+        visit.state.recoveryCodes, locales: visit.authorization.request.locales
       )
     },
     SignInPages.handle("recovery-codes", "Continue after the recovery codes were saved") {
@@ -93,10 +84,7 @@ import WireKit
   ]
 
   private static func complete(
-    _ visit: Visit,
-    by code: String,
-    on page: SignInPage,
-    wrong: FormError.Kind
+    _ visit: Visit, by code: String, on page: SignInPage, wrong: FormError.Kind
   ) async throws(Failure) -> Visit.Next {
     guard let flow = visit.state.flow else { return .page(.signIn) }
     if try await AuthenticationFlow.end(of: flow, visit.context) == .expired {
@@ -107,10 +95,7 @@ import WireKit
       let next = try await visit.signIn(on: page, wrong: wrong) { () async throws(Failure) in
         do throws(Failure) {
           let result = try await SecondFactorFlow.complete(
-            flow,
-            by: code,
-            as: .pages,
-            visit.context
+            flow, by: code, as: .pages, visit.context
           )
           recoveryCodes = result.recoveryCodes
           return result.grant

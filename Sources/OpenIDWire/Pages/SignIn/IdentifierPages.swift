@@ -57,8 +57,7 @@ import WireKit
 
   /// Leads to the page of the password or of the code, which is the same for all addresses.
   private static func identify(
-    _ visit: Visit,
-    _ form: FormValues
+    _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     let email = form.trimmed(.email)
     visit.state.email = email
@@ -92,18 +91,14 @@ import WireKit
     let methods = try await visit.methods()
     guard methods.takesPassword else { return nil }
     return .password(
-      visit.target(.password),
-      email: email,
-      change: visit.link(.signIn),
-      reset: visit.link(.forgot),
-      mailCode: methods.takesCode ? CodePages.target(visit) : nil,
+      visit.target(.password), email: email, change: visit.link(.signIn),
+      reset: visit.link(.forgot), mailCode: methods.takesCode ? CodePages.target(visit) : nil,
       errors: visit.errors.pageErrors
     )
   }
 
   private static func authenticate(
-    _ visit: Visit,
-    _ form: FormValues
+    _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     guard try await visit.knowsEmail() else { return .page(.signIn) }
     guard try await visit.methods().takesPassword else {
@@ -133,8 +128,7 @@ import WireKit
   }
 
   private static func signUp(
-    _ visit: Visit,
-    _ form: FormValues
+    _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     guard try await visit.methods().takesSignUp else {
       return .errors([FormError(.signUpClosed)], on: .signIn)

@@ -35,9 +35,7 @@ extension Visit {
   /// - Returns: the next page, or the same with errors.
   /// - Throws: a failure that has a page of its own.
   func signIn(
-    on page: SignInPage,
-    wrong: FormError.Kind,
-    flow: String? = nil,
+    on page: SignInPage, wrong: FormError.Kind, flow: String? = nil,
     _ verb: @EventLoop () async throws(Failure) -> Sessions.TokenSet?
   ) async throws(Failure) -> Next {
     do throws(Failure) {

@@ -19,8 +19,7 @@ import WireKit
   ///   - show: returns the page; nil if its form cannot be sent yet, which leads to the current page.
   /// - Returns: the route.
   nonisolated static func show(
-    _ page: SignInPage,
-    _ summary: String,
+    _ page: SignInPage, _ summary: String,
     _ show: @escaping @EventLoop (Visit) async throws(Failure) -> Page?
   ) -> Route {
     Route(.get, path(page.rawValue), access: .open, summary: summary) {
@@ -42,9 +41,7 @@ import WireKit
   ///   - file: returns the response; nil if there is no file now, which leads to the current page.
   /// - Returns: the route.
   nonisolated static func download(
-    _ name: String,
-    _ summary: String,
-    _ file: @escaping @EventLoop (Visit) -> Response?
+    _ name: String, _ summary: String, _ file: @escaping @EventLoop (Visit) -> Response?
   ) -> Route {
     Route(.get, path(name), access: .open, summary: summary) { (call) async throws(Failure) in
       let visit = try await Visit(call)
@@ -60,8 +57,7 @@ import WireKit
   ///   - work: as for `Visit.handle`.
   /// - Returns: the route.
   nonisolated static func handle(
-    _ name: String,
-    _ summary: String,
+    _ name: String, _ summary: String,
     _ work: @escaping @EventLoop (Visit, FormValues) async throws(Failure) -> Visit.Next
   ) -> Route {
     Route(.post, path(name), access: .open, body: .form, summary: summary) {
@@ -77,8 +73,7 @@ extension Call {
   ///
   /// - Throws: `.databaseUnavailable`.
   func beginSignIn(
-    _ request: AuthorizationRequest,
-    at page: SignInPage = .signIn
+    _ request: AuthorizationRequest, at page: SignInPage = .signIn
   ) async throws(Failure) -> Response {
     let authorization = try await Authorizations.begin(request, in: browser.key, context)
     return redirect(to: page.path(of: authorization))

@@ -11,8 +11,7 @@ extension Visit {
   ///
   /// If the authorization has expired, a new one begins with the same request and address.
   static func respond(
-    to call: Call,
-    _ work: @EventLoop (Visit) async throws(Failure) -> Response
+    to call: Call, _ work: @EventLoop (Visit) async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
     do throws(Failure) {
       return try await work(Visit(call))

@@ -100,8 +100,7 @@ import WireKit
   /// - Returns: the response, a redirect to the next page.
   /// - Throws: `.formForged`, `.authorizationExpired`, `.databaseUnavailable`, and failures of the work.
   static func handle(
-    _ call: Call,
-    _ work: @EventLoop (Visit, FormValues) async throws(Failure) -> Next
+    _ call: Call, _ work: @EventLoop (Visit, FormValues) async throws(Failure) -> Next
   ) async throws(Failure) -> Response {
     try await respond(to: call) { visit async throws(Failure) in
       try await visit.handle(try call.form(of: visit.authorization.id.text), work)
@@ -109,8 +108,7 @@ import WireKit
   }
 
   private func handle(
-    _ form: FormValues,
-    _ work: @EventLoop (Visit, FormValues) async throws(Failure) -> Next
+    _ form: FormValues, _ work: @EventLoop (Visit, FormValues) async throws(Failure) -> Next
   ) async throws(Failure) -> Response {
     let step = form[Self.stepField].flatMap { Int($0) } ?? -1
     let key = call.browser.key
