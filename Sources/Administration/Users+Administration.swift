@@ -1,10 +1,13 @@
 package import Accounts
-import Delivery
-package import Runtime
-import Sessions
+package import Delivery
+import Documents
 package import EventLoop
+import Imaging
 import JSON
-import Postgres
+package import Outbound
+package import Postgres
+package import Runtime
+package import Sessions
 
 /// The management of users.
 extension Users {
@@ -103,4 +106,269 @@ extension Users {
       return try await body(transaction, found)
     }
   }
+}
+
+extension Users {
+  /// Registers a user with members of the profile and documents, in one transaction.
+  ///
+  /// - Returns: the user.
+  /// - Throws: as `registerOnly`; `.memberNotWritable`, `.schemaMismatch`, `.documentTooLarge`.
+  @EventLoop package static func registerOnly(
+    _ credentials: Credentials, with members: UserRevision, _ context: RequestContext
+  ) async throws(Failure) -> UserID {
+    var writes: [DocumentWrite] = []
+    for (kind, members) in members.documents {
+      let rule = try DocumentRule(of: kind, in: context.app)
+      // A stranger may write what the user may write.
+      let access = MemberAccess(to: kind, in: context.app)
+      let text = try await context.calculate(on: .max) { () throws(Failure) in
+        let after = try access?.result(ofMember: .object(members), on: nil, of: kind)
+        return try rule.text(ofMember: after ?? .object(members))
+      }
+      let first = VersionCondition(oneOf: [0])
+      writes.append(DocumentWrite(of: kind, text, if: first))
+    }
+    return try await registerOnly(credentials, context) {
+      [writes] (transaction, user) async throws(Failure) in
+      // No user is signed in yet who could write.
+      let system = transaction.acting(
+        as: Principal(.system, in: context.app.id, scopes: .everything)
+      )
+      for write in writes { try await write.run(of: user, in: system) }
+      if members.profile.count > 0 {
+        try await Profiles.change(members.profile, of: user, in: system)
+      }
+      if let url = members.pictureURL?.string {
+        _ = transaction.send(UserRevisionQueries.finish, user, 1, false, true, url)
+      }
+    }
+  }
+}
+
+extension Users {
+  /// Deletes a user with all stored data, and frees its addresses and identities for other users.
+  ///
+  /// The audit events of the user stay.
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - condition: the versions that the user may have.
+  ///   - next: the user to activate next on the device of the session.
+  ///   - context: the context of the request.
+  /// - Throws: `.notFound`, `.sessionEnded`, `.preconditionFailed`, `.databaseUnavailable`.
+  @EventLoop package static func delete(
+    _ user: UserID, if condition: VersionCondition = VersionCondition(),
+    next: NextActive = .mostRecent, _ context: RequestContext
+  ) async throws(Failure) {
+    let picture = try await change(user, if: condition, context) {
+      (transaction, _) async throws(Failure) in
+      try await SecurityNotice.deleted.notice(of: user, in: transaction)
+        .queue(in: transaction)
+      try await SecurityNotice.deleted.queueForRestorable(of: user, in: transaction)
+      if next == .none || !context.app.sessionSettings.allowsSwitching {
+        try await Devices.deactivate(user, in: transaction)
+      }
+      return try await remove(user, in: transaction)
+    }
+    await context.pictures.shelf.forget(picture)
+  }
+}
+
+extension Users {
+  /// Makes a link to a page that resets the password or verifies the address of a user.
+  ///
+  /// A back end hands it over, so no mail is sent. It is used once.
+  /// - Parameters:
+  ///   - purpose: `.reset` or `.verify`.
+  ///   - ticket: how long it is valid, and what its use does.
+  ///   - user: the user.
+  ///   - context: the context of the request.
+  /// - Returns: the link.
+  /// - Throws: `.noEmail` if the user has no address, or does not sign in by the one that the reset
+  ///   does not verify; `.noHostName`, `.notFound`, `.loginMethodDisabled`, `.databaseUnavailable`.
+  @EventLoop package static func link(
+    for purpose: EmailToken.Purpose, _ ticket: EmailToken.Ticket, of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    try context.requireOpen(.password)
+    return try await change(user, context) { (transaction, found) async throws(Failure) in
+      guard let address = found.address, address.isCredential || ticket.verifies else {
+        throw .noEmail
+      }
+      let token = EmailToken(purpose, to: address.text, of: user, in: nil, context)
+      guard let link = token.issue(ticket, in: transaction) else {
+        throw Failure(.noHostName)
+      }
+      Event("ticket_create", of: user, detail: ["purpose": .string(purpose.rawValue)])
+        .record(in: transaction)
+      return link
+    }
+  }
+}
+
+/// Help for users who cannot log in.
+extension Users {
+  /// Sets the password of a user who logs in by an address, and ends its sessions and API keys.
+  ///
+  /// This is what a reset by mail does, except that the address stays verified or unverified.
+  /// - Throws: `.notFound` also if the user does not log in by an address, `.invalid`,
+  ///   `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func setPassword(
+    _ password: String, of user: UserID, _ context: RequestContext
+  ) async throws(Failure) {
+    let hash = try await hash(of: password, for: user, context)
+    try await change(user, context) { (transaction, _) async throws(Failure) in
+      try await setPassword(hash, of: user, in: transaction)
+    }
+  }
+
+  /// Returns the hash of a password for a user who logs in by an address.
+  ///
+  /// - Throws: `.notFound` if the user does not, `.invalid`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func hash(
+    of password: String, for user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> String {
+    let found = try await context.read(UsersAdministrationQueries.find, user, context.app.id)
+    guard let address = found.first?.address, address.isCredential else { throw .notFound }
+    try await Credentials.check(password, of: address.key, context)
+    return try await context.passwords.hash(password, for: context.owner)
+  }
+
+  /// Sets the password of a locked user by its hash, in a transaction.
+  @EventLoop package static func setPassword(
+    _ hash: String, of user: UserID, in transaction: Transaction
+  ) async throws(Failure) {
+    try await Users.store(hash, of: user, in: transaction)
+    try await revoke(of: user, "password_set", in: transaction)
+    try await SecurityNotice.passwordSet.record(of: user, in: transaction)
+  }
+
+  /// Mails a user a password reset link, even shortly after another mail.
+  ///
+  /// - Throws: `.notFound` also if the user has no address, `.mailNotConfigured`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func mailReset(
+    to user: UserID, _ context: RequestContext
+  ) async throws(Failure) {
+    try context.mailer.requireConfigured()
+    try await change(user, context) { (transaction, found) async throws(Failure) in
+      guard let address = found.address else { throw .notFound }
+      EmailToken(
+        .reset, to: address.text, of: user, in: address.language, context
+      ).queue(in: transaction)
+      Event("password_reset_mail", of: user).record(in: transaction)
+    }
+  }
+}
+
+extension SecondFactors {
+  /// Removes all second factors of a user who has lost them, with the recovery codes.
+  ///
+  /// Sessions stay. A mail reports it to the user.
+  /// - Throws: `.notFound` also for a user without a second factor, `.databaseUnavailable`.
+  package static func removeAll(of user: UserID, _ context: RequestContext) async throws(Failure) {
+    try await Users.change(user, context) {
+      (transaction, _) async throws(Failure) in
+      let removed = try await transaction.run(SecondFactorQueries.removeAll, user)
+      let count = removed.count { $0 }
+      guard count > 0 else { throw .notFound }
+      _ = transaction.send(SecondFactorQueries.removeRecoveryCodes, user)
+      Event(
+        "second_factor_remove", of: user, detail: ["count": .number(JSONNumber(count))]
+      ).record(in: transaction)
+      try await SecurityNotice.secondFactorsRemoved
+        .notice(of: user, in: transaction)
+        .queue(in: transaction)
+    }
+  }
+}
+
+extension RateLimits {
+  /// Resets the limits on the sign-ins, passwords and mails of an address and of a user.
+  ///
+  /// - Parameters:
+  ///   - email: the address as typed, also of no user; nil for none.
+  ///   - user: the user; nil for the user of the address, if any.
+  ///   - network: an IP address whose network and site have all their limits reset too.
+  ///   - context: the context of the app.
+  /// - Returns: how many limits were not full.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func reset(
+    ofEmail email: String?, user: UserID? = nil, from network: IPAddress? = nil,
+    _ context: RequestContext
+  ) async throws(Failure) -> Int {
+    var (user, key) = (user, String?.none)
+    if let email {
+      let address = try await EmailAddress(email, context)
+      if user == nil { user = try await Accounts.holder(of: address, context) }
+      key = address.key
+    }
+    return try await reset(of: key, user.map { [$0] } ?? [], from: network, context)
+  }
+}
+
+/// A user, locked for an administrative change.
+package struct AdministeredUser: RowDecodable {
+  package let version: Int
+  let isBlocked: Bool
+  package let address: Address?
+
+  /// The address of a user.
+  package struct Address {
+    let text: String
+    package let key: String
+    /// Whether the address is verified.
+    package let isVerified: Bool
+    /// Whether the user logs in by it, with a password or by mailed codes.
+    let isCredential: Bool
+    let language: String?
+  }
+
+  package init(from row: Row) throws(DatabaseError) {
+    version = try row.int(0)
+    isBlocked = try row.bool(1)
+    guard let text = row.text(ifAny: 2) else {
+      address = nil
+      return
+    }
+    address = Address(
+      text: text, key: try row.text(3), isVerified: try row.bool(4), isCredential: try row.bool(5),
+      language: row.text(ifAny: 6)
+    )
+  }
+}
+
+package enum UsersAdministrationQueries {
+  /// Served by `users_by_app`.
+  static let page = Statement<Profile, AppID, UserID?, Int>(
+    "users.page",
+    """
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture
+    from profiles p
+    where p.app_id = $1 and p.id > coalesce($2, '')
+    order by p.id limit $3::bigint
+    """)
+
+  static let find = Statement<AdministeredUser, UserID, AppID>(
+    "users.administered",
+    """
+    select u.version, u.blocked_at is not null, u.email, email_key(u.email),
+      u.email_verified,
+      exists (
+        select 1 from identities i
+        where i.user_id = $1 and i.provider in ('password', 'email')),
+      u.locale
+    from users u where u.user_id = $1 and u.app_id = $2
+    """)
+
+  /// - Parameter 2: since when the user is blocked; null to unblock it.
+  static let setBlocked = Statement<NoRow, UserID, ServerTime?>(
+    "users.set_blocked",
+    """
+    update users set blocked_at = $2::timestamptz, version = version + 1, updated_at = now()
+    where user_id = $1
+    """)
+
+  package static let all: [any PreparedStatement] = [page, find, setBlocked]
 }

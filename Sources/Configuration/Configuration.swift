@@ -1,11 +1,25 @@
-package import Runtime
-package import Tenancy
+import Accounts
+import AppServicesWire
+package import ArgumentParser
+import BreachedPasswords
+import Delivery
+import Documents
+import Encoding
+package import EventLoop
 import FoundationEssentials
 package import Glibc
-import BreachedPasswords
-import Encoding
+import Imaging
+import ManagementWire
+import OpenID
+import OpenIDWire
 package import Outbound
+import ParraWire
 package import PasswordHashes
+package import Postgres
+package import Runtime
+import Sessions
+package import Tenancy
+import WireKit
 
 /// The settings in force, read once.
 package struct Configuration: Sendable {
@@ -198,4 +212,127 @@ package struct ConfigurationError: Error, CustomStringConvertible {
   package var description: String {
     "the configuration is not usable:\n" + problems.map { "  - \($0)" }.joined(separator: "\n")
   }
+}
+
+/// The thread pools of a process, for work that would block its loop.
+package struct Pools {
+  /// Hashes passwords.
+  let passwords: FairPool
+  /// Decodes pictures.
+  let pictures: FairPool
+  /// Reads and writes the files of pictures.
+  package let files: BlockingPool
+  /// Runs other long calculations.
+  let calculator: FairPool
+
+  package init(passwords: FairPool, pictures: FairPool, files: BlockingPool, calculator: FairPool) {
+    self.passwords = passwords
+    self.pictures = pictures
+    self.files = files
+    self.calculator = calculator
+  }
+}
+
+extension Configuration {
+  /// Assembles the dependencies of the domain.
+  ///
+  /// - Parameters:
+  ///   - database: the database.
+  ///   - pools: the thread pools.
+  ///   - sendsMail: whether mail can be queued.
+  ///   - report: receives errors for the operator.
+  /// - Returns: the dependencies.
+  @EventLoop package func dependencies(
+    on database: Database, _ pools: Pools, sendsMail: Bool,
+    report: @escaping @EventLoop (String) -> Void
+  ) -> Dependencies {
+    let keys = Keyring(master: masterKey, database: database)
+    let pages = AppPages()
+    // Each kind of call has its own places, so that a slow receiver delays no sign-in.
+    let (keySets, notices) = (HTTPSource(issuerSource), HTTPSource(noticeSource))
+    return Dependencies(
+      database: database,
+      keys: keys,
+      calculator: pools.calculator,
+      services: [
+        AccessTokens(keys: keys, issuer: issuer),
+        Apps(database: database, .all, fallback: app, age: appCacheTTL, complain: report),
+        MailQueue(
+          isConfigured: sendsMail, pages: MailPages(issuer: issuer, usualApp: app), design: pages,
+          report: report
+        ),
+        pages,
+        ServiceAddress(fallback: issuer),
+        PasswordHasher(pool: pools.passwords, cost: hashingCost),
+        BreachedPasswordCheck(breachedPasswords, pool: pools.files),
+        ExternalTokens(database: database, source: keySets, keys: keys), LogoutSender(notices),
+        PictureService(
+          decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
+          shelf: PictureStorage(folder: pictureFolder, pool: pools.files)
+        ),
+      ]
+    )
+  }
+}
+
+/// The options of all commands that use the settings.
+package struct ConfigurationOptions: ParsableArguments {
+  @Option(
+    name: .customLong("config"),
+    help: "The settings file, with lines `name = value`. The default is the file in DOSSIER_CONFIG."
+  )
+  private var given: String?
+
+  /// The path of the settings file.
+  package var config: String? {
+    given ?? ProcessInfo.processInfo.environment[SettingValues.configVariable]
+  }
+
+  /// The descriptor under which a supervisor passes its copy of that file.
+  @Option(help: .hidden)
+  package var configDescriptor: Int32?
+
+  @Option(
+    name: .customLong("set"),
+    help: ArgumentHelp(
+      "A setting. It overrides the environment (DOSSIER_NAME) and the file.",
+      valueName: "name=value"
+    )
+  )
+  package var settings: [String] = []
+
+  package init() {}
+
+  /// The settings from flags, environment and file.
+  package var values: SettingValues {
+    values(config.map { SettingsFile(path: $0, descriptor: configDescriptor) })
+  }
+
+  /// Returns the settings from flags, environment and an already read file.
+  package func values(_ file: SettingsFile?) -> SettingValues {
+    let environment = ProcessInfo.processInfo.environment
+    return SettingValues(flags: settings, environment: environment, file: file)
+  }
+
+  /// The arguments for a process with the same settings.
+  package var arguments: [String] {
+    (config.map { ["--config", $0] } ?? []) + settings.flatMap { ["--set", $0] }
+  }
+}
+
+extension SettingsCatalog {
+  /// The settings of all features and wires.
+  package static let all = SettingsCatalog([
+    AccountSettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
+    DocumentSettings.self, EventSettings.self, MailSettings.self, BrandingSettings.self,
+    SignOutSettings.self,
+    AppServicesSettings.self, ParraSettings.self, ManagementSettings.self,
+  ])
+}
+
+extension AppCatalog {
+  /// The settings and data of all features and wires.
+  package static let all = AppCatalog(
+    settings: .all, parts: [DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self]
+  )
 }

@@ -1,9 +1,10 @@
 import Accounts
 import Documents
+import JSON
 import Runtime
 import Sessions
+import Tenancy
 import Transfer
-import JSON
 import WireKit
 
 /// Shapes of responses and request bodies.
@@ -286,4 +287,56 @@ extension Shape {
     "matched_count": .integer(0...1).like(1), "modified_count": .integer(0...1).like(1),
     "upserted": .flag.like(false), "version": .count.like(7),
   ]).named("UpdateOutcome", "The result of an update, with MongoDB's counts.")
+}
+
+/// Shapes of the routes for roles and permissions.
+extension Shape {
+  package static let nameOfRole = Shape.label.like("Editor")
+  package static let descriptionOfRole = Shape.text(0...500).like("Edits articles")
+
+  package static let role = Shape.object([
+    "id": .id(Example.role), "name": .nameOfRole, "description": .descriptionOfRole,
+    "version": .count.like(1), "created_at": .time(Example.appMade),
+  ]).named("Role", "A named set of permissions, which users can have.")
+
+  package static let permission = Shape.object(
+    members: [
+      ("resource_server", .id(Example.resourceServer)), ("identifier", .identifierOfAPI),
+      ("name", .nameOfAPI), ("scope", .text.like("read:orders")),
+      ("description", .text.like("See your orders")),
+    ],
+    optional: [
+      ("direct", .flag.saying("whether the user has it without a role").like(false)),
+      ("roles", .list(of: .nameOfRole).saying("the roles of the user that have it")),
+    ]
+  ).named("Permission", "A scope of an API that a role or a user has.")
+
+  package static let roleMember = Shape.object(["id": .id(Example.ada)])
+    .named("RoleMember", "A user of a role.")
+}
+
+extension Shape {
+  /// Members of a new user that are not in its profile.
+  static let importable: KeyValuePairs<String, Shape> = [
+    "id": .id(Example.charles), "email": .address, "email_verified": .flag,
+    "password": .password,
+    "password_hash": .text.orNull.saying(
+      "bcrypt, SHA-crypt, scrypt, PBKDF2, Argon2, or a salted digest"
+    ),
+    "totp_secrets": .list(of: .text.like("JBSWY3DPEHPK3PXP"), atMost: SecondFactors.limit)
+      .saying("secrets of authenticator apps, in base32"),
+    "foreign_id": .text(3...ForeignIDs.longest).saying("the id that clients of Auth0 know")
+      .like("auth0|65f1c0de"),
+    "blocked": .flag, "created_at": .time(Example.registered),
+    "last_login_at": .time(Example.registered), "login_count": .integer(ImportedUser.loginCounts),
+    "identities": .list(
+      of: .body([
+        "provider": .text(1...1_028).like("jwt:https://login.example.com"),
+        "subject": .text(1...1_024).like("charles-babbage"),
+      ]).named("ImportedIdentity", "An identity of an imported user."),
+      atMost: 100
+    ),
+    "metadata": .metadata, "app_metadata": .metadata, "custom_data": .document,
+    "properties": .properties,
+  ]
 }

@@ -1,6 +1,6 @@
 import DomainNames
 import Encoding
-import EventLoop
+package import EventLoop
 import Glibc
 import Outbound
 package import Runtime
@@ -95,6 +95,146 @@ extension RequestContext {
     } catch {
       mailer.abandon("\(kind.name): \(error)")
       return nil
+    }
+  }
+}
+
+/// The kind of a mail.
+///
+/// An app has a text for each: the settings of its name with `_subject` and `_text`.
+package enum MailKind: CaseIterable, Sendable {
+  /// Contains a token.
+  case token(EmailToken.Purpose)
+  /// Informs the owner of an address that a client has tried to register it.
+  case taken
+  /// Informs the reader of an address without a user that a client has tried to sign in with it.
+  case unknown
+  /// Informs a user that a credential of the account has changed.
+  case change
+  /// Contains a code that completes a login, a registration or a change of address.
+  case code
+
+  package static let allCases =
+    EmailToken.Purpose.allCases.map(token) + [.taken, .unknown, .change, .code]
+
+  /// The name of the kind in the settings and in the queue.
+  var name: String {
+    switch self {
+    case .token(let purpose): purpose.rawValue
+    case .taken: "taken"
+    case .unknown: "unknown"
+    case .change: "change"
+    case .code: "code"
+    }
+  }
+
+  /// The placeholders that a text may have.
+  ///
+  /// No default text contains the address: the recipient knows it, and an attacker may have chosen
+  /// it.
+  var places: Set<String> {
+    let own: Set<String> =
+      switch self {
+      case .token: ["token", "link"]
+      case .taken, .unknown: []
+      case .change: ["change", "advice", "time"]
+      case .code: ["code", "device", "time"]
+      }
+    return own.union(subjectPlaces)
+  }
+
+  /// The placeholders that a subject may have: no secrets, which lock screens and logs would show.
+  var subjectPlaces: Set<String> {
+    switch self {
+    case .token, .taken, .unknown: ["email", "app"]
+    case .change, .code: ["email", "app", "title"]
+    }
+  }
+
+  /// The description for operators.
+  var meaning: String {
+    switch self {
+    case .token(.verify): "the mail that verifies an address"
+    case .token(.reset): "the mail that resets a password"
+    case .taken: "the mail to the user of an address that a client has tried to register"
+    case .unknown: "the mail to an address without a user that a client has tried to sign in with"
+    case .change: "the mail to the user when a credential of the account has changed"
+    case .token(.restore): "the mail to an address that was changed or unlinked, which restores it"
+    case .code: "the mail with a code"
+    }
+  }
+}
+
+/// The pages of this deployment that the links of mails lead to.
+///
+/// Their address comes from the configuration. A request could claim any host.
+package struct MailPages: Sendable {
+  /// The deployment's URL, without a slash at its end.
+  private let origin: Substring
+  private let usualApp: String
+
+  /// - Parameters:
+  ///   - issuer: the deployment's URL.
+  ///   - usualApp: the name of the default app, whose pages have that URL.
+  package init(issuer: String, usualApp: String) {
+    origin = issuer.hasSuffix("/") ? issuer.dropLast() : issuer[...]
+    self.usualApp = usualApp
+  }
+
+  /// Returns the link for a token; nil if the app has no host name.
+  func link(for purpose: EmailToken.Purpose, _ token: String, of app: App) -> String? {
+    origin(of: app).map { "\($0)/u/\(purpose.rawValue)?token=\(token)" }
+  }
+
+  /// Returns the scheme, host and port of an app's pages; nil if the app has no host name.
+  ///
+  /// The hosts of apps have the scheme and the port of the deployment.
+  package func origin(of app: App) -> String? {
+    guard let host = app.hosts.first else {
+      return app.name.utf8.elementsEqual(usualApp.utf8) ? String(origin) : nil
+    }
+    guard let mark = origin.firstRange(of: "://") else { return nil }
+    let rest = origin[mark.upperBound...]
+    let port = rest.utf8.lastIndex(of: UInt8(ascii: ":")).map { rest[$0...] }
+    let isPort = port?.utf8.dropFirst().allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+    return "\(origin[..<mark.upperBound])\(host)\(isPort == true ? port ?? "" : "")"
+  }
+}
+
+/// The look of the mails of each app, which the module of its pages supplies.
+@EventLoop package protocol MailDesign: AnyObject {
+  /// Returns the name of an app, as its users know it.
+  func name(of app: App) -> String
+
+  /// Returns the language of an app, for users whose language is unknown.
+  func language(of app: App) -> String
+
+  /// Returns the HTML part of a mail, with the words of its text.
+  ///
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  func html(of mail: QueuedMail, for app: AppID, _ context: RequestContext)
+    async throws(Failure) -> String
+}
+
+extension ErrorType {
+  package static let mailNotConfigured = ErrorType("mail_not_configured", .unavailable)
+    .titled("This deployment does not send email.")
+    .remedied("Set the setting mail to a relay or a folder.")
+
+  package static let mailErrors = [mailNotConfigured]
+}
+
+extension Failure {
+  /// The request needs a mail, but mail delivery is not configured.
+  package static let mailNotConfigured = Failure(.mailNotConfigured, retryAfter: .seconds(3_600))
+}
+
+extension MailError {
+  /// Whether a later attempt may succeed, by itself or after the operator's action.
+  var isPassing: Bool {
+    switch self {
+    case .tryAgain, .misconfigured: true
+    case .refused, .notConfigured: false
     }
   }
 }

@@ -1,8 +1,9 @@
-package import Runtime
 import EventLoop
+import FoundationEssentials
 import JSON
-import Outbound
+package import Outbound
 package import Postgres
+package import Runtime
 
 /// The administration of the mail queue in the database.
 package enum Outbox {
@@ -189,4 +190,181 @@ package struct OutboxState: RowDecodable {
     count = try row.int(0)
     age = .seconds(try row.int(1))
   }
+}
+
+/// A mail before or after its storage in the queue.
+package struct QueuedMail: Sendable {
+  package let id: MailID
+  /// The message, without its HTML part.
+  package let message: MailMessage
+  /// The language tag of the text.
+  package let language: String
+  /// The code or the token in the text; nil if it has none.
+  package let secret: String?
+  /// The label of the button that opens the link; nil if the text has none.
+  package let label: String?
+
+  /// Creates a new mail.
+  init(_ message: MailMessage, language: String, secret: String?, label: String?) {
+    id = MailID()
+    self.message = message
+    (self.language, self.secret, self.label) = (language, secret, label)
+  }
+
+  /// Reads a stored mail; returns nil if it cannot be decrypted.
+  package init?(_ id: MailID, sealed: [UInt8], _ master: MasterKey) {
+    guard let json = master.openedJSON(sealed, as: Self.name(id)),
+      let from = json["from"]?.string,
+      let to = json["to"]?.string, let subject = json["subject"]?.string,
+      let text = json["text"]?.string, let local = json["id"]?.string,
+      let date = json["date"]?.number?.int,
+      // The same message id and date, so that the recipient can recognize a duplicate.
+      let message = try? MailMessage(
+        from: MailAddress(from, name: json["from_name"]?.string), to: MailAddress(to),
+        subject: subject, text: text, id: local, date: date
+      )
+    else { return nil }
+    self.id = id
+    self.message = message
+    // A mail of an earlier version has no language.
+    language = json["language"]?.string ?? MailCatalogs.english.language
+    secret = json["secret"]?.string
+    label = json["label"]?.string
+  }
+
+  package func sealed(_ master: MasterKey) throws(Failure) -> BinaryBytes {
+    let json: JSON = [
+      "from": .string(message.from.address), "from_name": .string(message.from.name ?? ""),
+      "to": .string(message.to.address), "subject": .string(message.subject),
+      "text": .string(message.text),
+      "id": .string(String(message.id.prefix { $0 != "@" })),
+      "date": .number(JSONNumber(message.date)), "language": .string(language),
+      "secret": secret.map(JSON.string) ?? .null, "label": label.map(JSON.string) ?? .null,
+    ]
+    return BinaryBytes(try master.sealed(json.serialized(), as: Self.name(id)))
+  }
+
+  /// Returns the name under which the content of a mail is sealed.
+  package static func name(_ id: MailID) -> String { "mail \(id)" }
+}
+
+package typealias MailID = ID<QueuedMail>
+
+package enum OutboxQueries {
+  /// - Parameters 6 and 7: the user of the token in the mail, and its hash; null without one.
+  /// - Parameter 8: the receiver; null for the relay.
+  package static let add = Statement<
+    NoRow, MailID, AppID, String, BinaryBytes, Duration, UserID?, BinaryBytes?, String?
+  >(
+    "outbox.add",
+    """
+    insert into mail_outbox
+      (mail_id, app_id, kind, sealed, expires_at, user_id, token_hash, receiver)
+    values ($1, $2, $3, $4, now() + $5::interval, $6, $7, $8)
+    """)
+
+  /// Returns due rows of all shards, oldest first; each worker that reads them then claims some.
+  ///
+  /// Served by `mail_outbox_by_turn`.
+  /// - Parameter 2: whether the rows have receivers, or are for the relay.
+  /// - Parameters 3 and 4: apps and receivers whose rows are left out.
+  static let due = Statement<QueuedRow, Int, Bool, TextArray, TextArray>(
+    "outbox.due",
+    """
+    select mail_id, app_id, receiver, user_id, kind, token_hash from mail_outbox
+    where (receiver is not null) = $2 and next_attempt_at <= now() and expires_at > now()
+      and app_id <> all ($3::text[]) and (receiver is null or receiver <> all ($4::text[]))
+    order by next_attempt_at limit $1::bigint
+    """)
+
+  /// Claims a due row for one worker, for longer than its delivery may take.
+  ///
+  /// Returns no row if it is not due, as after the claim of another worker. If the worker dies, its
+  /// claim expires and other workers continue.
+  /// - Parameter 2: the last error of a mail without a valid token.
+  static let claim = Statement<DueRow, MailID, String>(
+    "outbox.claim",
+    """
+    update mail_outbox set attempts = attempts + 1, next_attempt_at = now() + interval '3 minutes'
+    where mail_id = $1 and next_attempt_at <= now() and expires_at > now()
+    returning mail_id, sealed, attempts::bigint, app_id, kind,
+      last_error is not distinct from $2
+    """)
+
+  /// Postpones a mail; null gives it up.
+  static let putOff = Statement<NoRow, MailID, Duration?, String>(
+    "outbox.put_off",
+    """
+    update mail_outbox set next_attempt_at = now() + $2::interval, last_error = $3
+    where mail_id = $1
+    """)
+
+  /// Deletes a request before its mail replaces it; returns its id if it existed.
+  package static let takeRequest = Statement<String, MailID>(
+    "outbox.take_request",
+    "delete from mail_outbox where mail_id = $1 and kind = 'request' returning mail_id"
+  )
+
+  static let remove = Statement<NoRow, MailID>(
+    "outbox.remove", "delete from mail_outbox where mail_id = $1"
+  )
+
+  /// Returns expired rows of all shards.
+  ///
+  /// Served by `mail_outbox_by_end`.
+  static let expired = Statement<String>(
+    "outbox.expired", "select mail_id from mail_outbox where expires_at < now() limit 1000"
+  )
+
+  /// Deletes an expired row, and returns it, unless another worker has deleted it.
+  static let expire = Statement<ExpiredMail, String>(
+    "outbox.expire",
+    """
+    delete from mail_outbox where mail_id = $1 and expires_at < now()
+    returning mail_id, kind, attempts::bigint
+    """)
+
+  /// Returns the number and age of the oldest 10,000 rows.
+  ///
+  /// Served by the primary key.
+  static let state = Statement<OutboxState>(
+    "outbox.state",
+    """
+    select count(*), coalesce(extract(epoch from now() - min(created_at)
+      filter (where next_attempt_at is not null)), 0)::bigint
+    from (
+      select created_at, next_attempt_at from mail_outbox order by mail_id limit 10000) oldest
+    """)
+
+  /// Served by the primary key, whose ids are in the order of creation.
+  static let page = Statement<ListedMail, MailID?, Int>(
+    "outbox.page",
+    """
+    select m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
+      m.created_at, m.expires_at
+    from mail_outbox m join apps a on a.app_id = m.app_id
+    where $1::text is null or m.mail_id > $1::text
+    order by m.mail_id limit $2
+    """)
+
+  /// Returns the ids of the rows of all shards after `$1`.
+  static let ids = Statement<MailID, MailID?>(
+    "outbox.ids",
+    """
+    select mail_id from mail_outbox where mail_id > coalesce($1::text, '')
+    order by mail_id limit 1000
+    """)
+
+  static let retry = Statement<Int, MailID>(
+    "outbox.retry", "update mail_outbox set next_attempt_at = now() where mail_id = $1 returning 1"
+  )
+
+  static let drop = Statement<Int, MailID>(
+    "outbox.drop", "delete from mail_outbox where mail_id = $1 returning 1"
+  )
+
+  package static let all: [any PreparedStatement] = [
+    add, due, claim, putOff, takeRequest, remove, expired, expire, state, page, ids,
+    retry, drop,
+  ]
 }

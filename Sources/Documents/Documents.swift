@@ -1,7 +1,8 @@
-package import Runtime
 package import EventLoop
 package import JSON
+package import Operators
 package import Postgres
+package import Runtime
 
 /// The JSON documents of a user.
 ///
@@ -232,5 +233,210 @@ package enum DocumentChange: Sendable {
     // Without a condition, deleting an absent document succeeds.
     guard condition.allowed != nil else { return }
     guard current == 0, condition.allowsFirst else { throw .preconditionFailed(current: current) }
+  }
+}
+
+extension StoredDocument: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) {
+    self.init(body: try row.bytes(0), version: try row.int(1))
+  }
+}
+
+/// The result of a pipelined read: absent, the document, or large, which needs another read.
+enum ReadDocumentRow: RowDecodable {
+  case absent
+  case here(StoredDocument)
+  case large
+
+  init(from row: Row) throws(DatabaseError) {
+    if row.isNull(1) {
+      self = .absent
+    } else if row.isNull(0) {
+      self = .large
+    } else {
+      self = .here(try StoredDocument(from: row))
+    }
+  }
+}
+
+package enum DocumentsQueries {
+  /// Returns one row if the session is live, without the body of a large document.
+  ///
+  /// A large body would delay the reads behind it on the same connection.
+  ///
+  /// Served by the primary keys of three tables.
+  static let read = Statement<ReadDocumentRow, UserID, Principal, DocumentKind>(
+    "documents.read",
+    """
+    select case when d.size <= 32768 then d.body::text end, d.version
+    from users c
+    left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
+    where \(.isAuthorized)
+    """)
+
+  /// Returns the same row, with the body of a document of any size.
+  static let fetch = Statement<Found<StoredDocument>, UserID, Principal, DocumentKind>(
+    "documents.fetch",
+    """
+    select d.body::text, d.version
+    from users c
+    left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
+    where \(.isAuthorized)
+    """)
+
+  /// Returns one row if the session is live: the version, or 0 if there is no document.
+  static let version = Statement<Int, UserID, Principal, DocumentKind>(
+    "documents.version",
+    """
+    select coalesce(d.version, 0)
+    from users c
+    left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
+    where \(.isAuthorized)
+    """)
+
+  /// Replaces a document, or merges into it.
+  ///
+  /// Returns no row if there is no document, its version is not allowed, or the session has ended.
+  /// The row lock serializes writers, and the condition is tested on the result of the previous
+  /// writer.
+  /// - Parameters:
+  ///   - 1: the user.
+  ///   - 2: the principal.
+  ///   - 3: the document.
+  ///   - 4: the body.
+  ///   - 5: whether to merge the body.
+  ///   - 6: the versions that may be stored; null for any.
+  ///   - 7: whether search values follow in the transaction. If not, it returns no row for an app
+  ///     with an index, which another process may have just declared.
+  static let update = Statement<
+    StoredDocument, UserID, Principal, DocumentKind, TextBytes, Bool, VersionList?, Bool
+  >(
+    "documents.update",
+    """
+    update documents d
+    set body = case when $5::boolean then merge_patch(d.body, $4::jsonb) else $4::jsonb end,
+      version = d.version + 1, updated_at = now()
+    where d.user_id = $1 and d.kind = $3 and d.deleted_at is null
+      and ($6::bigint[] is null or d.version = any ($6::bigint[]))
+      and exists (
+        select 1 from users c
+        where \(.isAuthorized) and ($7::boolean or not exists (
+          select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
+    returning d.body::text, d.version
+    """)
+
+  /// Creates a document, also in place of a deleted one.
+  ///
+  /// Returns no row if there is a document, which is locked then, or if the session has ended.
+  static let create = Statement<StoredDocument, UserID, Principal, DocumentKind, TextBytes, Bool>(
+    "documents.create",
+    """
+    insert into documents as d (user_id, kind, body, version)
+    select c.user_id, $3,
+      case when $5::boolean then merge_patch('{}', $4::jsonb) else $4::jsonb end, 1
+    from users c where \(.isAuthorized)
+    on conflict (user_id, kind) do update
+    set body = excluded.body, version = d.version + 1, updated_at = excluded.updated_at,
+      deleted_at = null
+    where d.deleted_at is not null
+    returning d.body::text, d.version
+    """)
+
+  /// Marks a document as deleted, and returns `{}` and its increased version.
+  ///
+  /// Returns no row under the same conditions as `update`.
+  /// - Parameter 5: whether search values follow in the transaction, as parameter 7 of `update`.
+  static let delete = Statement<
+    StoredDocument, UserID, Principal, DocumentKind, VersionList?, Bool
+  >(
+    "documents.delete",
+    """
+    update documents d
+    set body = '{}', version = d.version + 1, updated_at = now(), deleted_at = now()
+    where d.user_id = $1 and d.kind = $3 and d.deleted_at is null
+      and ($4::bigint[] is null or d.version = any ($4::bigint[]))
+      and exists (
+        select 1 from users c
+        where \(.isAuthorized) and ($5::boolean or not exists (
+          select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
+    returning d.body::text, d.version
+    """)
+
+  package static let all: [any PreparedStatement] = [read, fetch, version, update, create, delete]
+}
+
+extension ErrorType {
+  package static let patchTestFailed = ErrorType("patch_test_failed", .conflict)
+    .titled("A test operation of the patch failed.")
+    .remedied("Read the document again, and make a new patch.")
+  package static let documentTooLarge = ErrorType("document_too_large", .tooLarge)
+    .titled("The document would become too large.")
+    .remedied("Send at most as many bytes as limit allows.")
+  package static let schemaMismatch = ErrorType("schema_mismatch", .invalid)
+    .titled("The document would not match the app's schema.")
+    .remedied("Correct the places that errors lists. dossier schema show prints the app's schema.")
+  package static let memberNotWritable = ErrorType("member_not_writable", .forbidden)
+    .titled("The app does not let users write a member of the document.")
+    .remedied(
+      "Leave the member at the pointer as it is. The app's settings metadata_writable and "
+        + "custom_data_writable name the members that users may write."
+    )
+  package static let patchNotApplicable = ErrorType("patch_not_applicable", .invalid)
+    .titled("The patch cannot be applied to the document.")
+    .remedied("The member errors names the failed operation. Read the document again.")
+  package static let updateRefused = ErrorType("update_refused", .invalid)
+    .titled("The update cannot be applied to the document.")
+    .remedied("Correct the operator that the pointer names. The code is MongoDB's.")
+
+  package static let documentErrors = [
+    patchTestFailed, documentTooLarge, schemaMismatch, patchNotApplicable, updateRefused,
+    memberNotWritable,
+  ]
+}
+
+extension Failure {
+  package static func memberNotWritable(_ place: JSONPointer) -> Failure {
+    Failure(.memberNotWritable, at: place.description, "Users may not write this member.")
+  }
+
+  package static func patchTestFailed(pointer: String) -> Failure {
+    Failure(.patchTestFailed, at: pointer, "The stored value is different.")
+  }
+
+  package static func patchNotApplicable(pointer: String, reason: String) -> Failure {
+    Failure(.patchNotApplicable, at: pointer, reason)
+  }
+
+  package static func schemaMismatch(_ faults: [FieldError]) -> Failure {
+    Failure(.schemaMismatch, faults: faults)
+  }
+
+  /// Returns the error for a stored document of more than `limit` bytes.
+  package static func documentTooLarge(limit: Int) -> Failure {
+    Failure(
+      .documentTooLarge,
+      limit: limit,
+      "The document may have at most \(limit) bytes of UTF-8, with a space after each comma and "
+        + "colon."
+    )
+  }
+
+  /// Returns the error for an update by operators that is malformed or cannot be applied.
+  ///
+  /// It has MongoDB's code. `place` is the place of the part of the update in the input, and empty
+  /// for the stored document.
+  package static func updateRefused(_ error: OperatorError, in place: String) -> Failure {
+    let filters = "/arrayFilters"
+    let pointer =
+      error.pointer.hasPrefix(filters)
+      ? "/array_filters" + error.pointer.dropFirst(filters.count) : place + error.pointer
+    return Failure(
+      .updateRefused,
+      faults: [FieldError(pointer, error.code.name, error.detail)],
+      members: [
+        ("operator_code", .number(JSONNumber(error.code.rawValue))),
+        ("operator_code_name", .string(error.code.name)), ("path", .string(error.path)),
+      ]
+    )
   }
 }

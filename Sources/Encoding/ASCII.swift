@@ -28,3 +28,23 @@ extension String {
   /// A code as people type it, without the spaces and hyphens that do not count.
   package var withoutSpacesAndHyphens: String { filter { $0 != " " && $0 != "-" } }
 }
+
+extension StringProtocol {
+  /// Whether the text has control characters, such as the end of a line.
+  package var hasControlCharacters: Bool {
+    unicodeScalars.contains { $0.properties.generalCategory == .control }
+  }
+}
+
+extension String {
+  /// Returns the text, or its first bytes and an ellipsis.
+  ///
+  /// Responses quote client input only up to this length. So no input makes a response much longer
+  /// than usual.
+  package func excerpt(_ bytes: Int) -> String {
+    guard utf8.count > bytes else { return self }
+    var end = utf8.index(utf8.startIndex, offsetBy: bytes)
+    while end.samePosition(in: unicodeScalars) == nil { utf8.formIndex(before: &end) }
+    return String(self[..<end]) + "\u{2026}"
+  }
+}

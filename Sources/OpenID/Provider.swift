@@ -1,7 +1,7 @@
+package import Accounts
 import Encoding
 import JSON
-package import Accounts
-import Runtime
+package import Runtime
 package import Tenancy
 
 /// This server as an OpenID Connect provider, at the host that a request was sent to.
@@ -83,4 +83,41 @@ extension [String] {
   package func has(scope: String) -> Bool { contains { $0.hasSameBytes(as: scope) } }
 
   package func contains(_ scope: StandardScope) -> Bool { has(scope: scope.rawValue) }
+}
+
+/// The ways to sign in that the app and the client accept.
+package struct SignInMethods {
+  package let takesPassword: Bool
+  package let takesCode: Bool
+  /// Whether users can sign up with a password.
+  package let takesSignUp: Bool
+
+  /// Returns the ways for a client; nil for the account page, which accepts all of the app.
+  ///
+  /// If the request wants one of them, only that counts.
+  package init(_ app: App, _ client: Client?, only wanted: ClientSettings.Connection? = nil) {
+    let settings = app.accountSettings
+    func isAllowed(_ way: ClientSettings.Connection) -> Bool {
+      client?.settings.allows(way) != false && (wanted ?? way) == way
+    }
+    takesPassword = settings.isOpen(.password) && isAllowed(.password)
+    takesCode = settings.isOpen(.emailCode) && isAllowed(.emailCode)
+    takesSignUp = takesPassword && settings.signUp != .closed
+  }
+}
+
+/// The settings of sign-outs that clients ask for.
+package struct SignOutSettings: SettingsSection {
+  /// Whether `/v2/logout` asks the user also if the client has a session in the browser.
+  package let alwaysAsks: Bool
+
+  package init(_ read: inout SettingsReader) {
+    alwaysAsks = read.flag(
+      "confirm_sign_out",
+      false,
+      safe: true,
+      "whether /v2/logout, to which any site can send a browser, always asks the user; otherwise it "
+        + "does not ask if the named client has a session in the browser"
+    )
+  }
 }

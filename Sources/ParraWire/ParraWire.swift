@@ -1,9 +1,11 @@
-package import Runtime
-import Tenancy
+import Accounts
 import Encoding
 import EventLoop
 package import HTTP
 import JSON
+package import Runtime
+import Sessions
+import Tenancy
 package import WireKit
 
 /// The API of users of Parra, for the mobile SDKs written for it.
@@ -55,4 +57,114 @@ package struct ParraWire: Wire {
     let form: ErrorForm = prefix == Self.hostPrefix ? .both : .api
     return WebServerPage(.json, WireError(failure).json(in: form).text)
   }
+}
+
+/// The description of the app that the SDK reads at each start.
+@EventLoop enum AppInfoRoutes {
+  nonisolated static let routes = [
+    Route(
+      .get, "\(ParraWire.tenantPrefix)/applications/{application}/app-info", access: .open,
+      summary: "Describe the app and its ways to sign in"
+    ) { (call) async throws(Failure) in
+      let app = call.context.app
+      let record = try await Apps.record(of: app.name, call.context)
+      let body: JSON = [
+        "version_token": .string(String(app.version)),
+        "application": [
+          "name": .string(app.name), "bundle_id": .string(app.parraSettings.bundleID),
+          "metadata": [:],
+        ],
+        "tenant": [
+          "id": .string(app.name), "created_at": .string(record.createdAt.milliseconds),
+          "updated_at": .string(record.updatedAt.milliseconds), "name": .string(app.name),
+          "issuer": .string(issuer(of: app, at: call.origin)), "is_test": false,
+          "hide_branding": true,
+        ],
+        "auth": .object(authentication(in: app)),
+        "legal": ["policy_documents": []],
+      ]
+      return Response(.ok, json: body.serialized())
+    }
+  ]
+
+  /// Returns the issuer: host, port and path, without the scheme.
+  private static func issuer(of app: App, at origin: String) -> String {
+    let host = origin.split(separator: "/").last ?? ""
+    return "\(host)\(ParraWire.prefix)/\(app.name)"
+  }
+
+  private static func authentication(in app: App) -> JSONObject {
+    let settings = app.accountSettings
+    var database = JSONObject()
+    if settings.isOpen(.password) {
+      let least = settings.passwordMinLength
+      database["password"] = [
+        "rules": [
+          [
+            "regular_expression": .string("^.{\(least),}$"),
+            "error_message": .string("A password must have at least \(least) characters."),
+          ]
+        ]
+      ]
+      database["email"] = [
+        "required": true, "require_verification": .bool(settings.signUp == .verifyFirst),
+        "allow_signup": .bool(settings.signUp == .immediate),
+      ]
+    }
+    if app.createsAnonymousUsers { database["anonymous_auth"] = [:] }
+    var all = JSONObject()
+    if settings.isOpen(.emailCode) {
+      // The SDK shows its screen for codes only with this configuration.
+      let digits = JSONNumber(app.parraSettings.codeDigits)
+      all["passwordless"] = ["sms": ["otp_length": .number(digits)]]
+    }
+    // Without this member, the SDK's first screen accepts no address.
+    if database.count > 0 || settings.isOpen(.emailCode) { all["database"] = .object(database) }
+    return all
+  }
+}
+
+extension App {
+  /// Whether a client without credentials becomes an anonymous user, and not a guest.
+  var createsAnonymousUsers: Bool {
+    accountSettings.isOpen(.anonymous) && accountSettings.signUp != .closed
+  }
+}
+
+/// The settings of clients of Parra.
+package struct ParraSettings: SettingsSection {
+  /// Whether the app has clients of Parra.
+  let isOffered: Bool
+  let bundleID: String
+  /// The length of a mailed code that logs in.
+  let codeDigits: Int
+
+  package init(_ read: inout SettingsReader) {
+    isOffered = read.flag(
+      "parra", false, safe: false,
+      "whether clients of Parra may call the app; they set passwords by codes of 6 digits"
+    )
+    bundleID = read.text(
+      "parra_bundle",
+      .text(
+        0...155, "bundle_id",
+        "This setting must have only letters, digits, hyphens and dots, or be empty.",
+        Self.isBundleID
+      ),
+      "",
+      "the bundle id of the application, which clients of Parra receive"
+    )
+    codeDigits = read.number(
+      "parra_code_digits", NetworkCode.digits, AuthenticationFlow.length,
+      "digits of the codes by which clients of Parra sign in; a code for a new password has 6"
+    )
+  }
+
+  private static func isBundleID(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0.isLetterOrDigit || "-.".utf8.contains($0) }
+  }
+}
+
+extension App {
+  var parraSettings: ParraSettings { settings[ParraSettings.self] }
 }

@@ -1,9 +1,12 @@
 import Accounts
-import Runtime
-import Sessions
+import Documents
 import EventLoop
 import HTTP
 import JSON
+import Runtime
+import Sessions
+import Tenancy
+import WebTokens
 import WireKit
 
 /// The tokens of a session, or of a guest, in the form that the SDK reads.
@@ -98,5 +101,97 @@ extension SessionStyle {
       },
       keepsSessions: true
     ) { _ in [("typ", .string(WireTokens.accessType))] }
+  }
+}
+
+/// The token of an anonymous user, which a client sends with a log-in or a sign-up.
+///
+/// The SDK sends any token that it has stored, even an expired one. One that cannot be used is ignored.
+@EventLoop enum AnonymousToken {
+  /// Returns the user and session of a token that this server has signed; nil for any other text.
+  ///
+  /// An access token of this wire may have expired, at most as long ago as such a token lives: an old
+  /// one, which an attacker may find, links nothing. The next statement checks its session.
+  /// - Throws: `.databaseUnavailable`.
+  static func owner(
+    of token: String?, _ context: RequestContext
+  ) async throws(Failure) -> Principal? {
+    guard let token else { return nil }
+    let type = AccessTokens.claimedType(of: token)
+    do throws(Failure) {
+      if type == WireTokens.refreshType { return try WireTokens.principal(of: token, context) }
+      let lifetime = context.app.sessionSettings.accessTokenLifetime
+      return try await context.tokens.principal(
+        ofExpired: token, app: context.app.id,
+        within: type == WireTokens.accessType ? lifetime : .zero
+      )
+    } catch let error where error.isDecision {
+      return nil
+    }
+  }
+
+  /// Moves the properties of the anonymous user of a token to the user of the request.
+  ///
+  /// A repeated request finds none, and changes nothing. The log-in succeeds if the move fails, since
+  /// its code is used up; the log has the cause. The SDK sends the token again with its next request.
+  static func merge(_ token: String?, _ call: Call) async {
+    let context = call.context
+    do throws(Failure) {
+      guard let user = context.principal.user, let guest = try await owner(of: token, context)
+      else { return }
+      try await Properties.move(from: guest, to: user, equating: .canonical, context)
+    } catch {
+      call.failure = error
+    }
+  }
+}
+
+/// A token that the back end of an app signs, and a client sends with each request.
+///
+/// Its `iss` is an issuer of the app, its `sub` the tenant. A claim names the user.
+@EventLoop enum CustomToken {
+  /// The content type in the head of these tokens.
+  nonisolated private static let contentType = "parra-fpa;v=1"
+
+  nonisolated static func isOfForm(_ token: String) -> Bool {
+    token.utf8.count <= 8_192 && SignedToken(token)?.head["cty"]?.string == contentType
+  }
+
+  /// Returns the user and session of a token; an unknown user is made.
+  ///
+  /// - Throws: `.invalidExternalToken`, `.wrongCredentials`, `.loginMethodDisabled`,
+  ///   `.databaseUnavailable`.
+  private static func principal(
+    of token: String, _ context: RequestContext
+  ) async throws(Failure) -> Principal {
+    try await TokenLogin.principal(of: token, naming: subject(in: context), as: .parra, context)
+  }
+
+  /// Returns the user and live session of a token; nil without one.
+  ///
+  /// - Throws: `.invalidExternalToken`, `.wrongCredentials`, `.databaseUnavailable`.
+  static func standing(
+    by token: String, _ context: RequestContext
+  ) async throws(Failure) -> Principal? {
+    try await TokenLogin.standing(by: token, naming: subject(in: context), as: .parra, context)
+  }
+
+  private static func subject(in context: RequestContext) -> ExternalTokens.Subject {
+    let tenant = context.app.name
+    return ExternalTokens.Subject(in: contentType) { claims in
+      guard claims["sub"]?.string?.hasSameBytes(as: tenant) == true else { return nil }
+      return claims["grants"]?.object?["identity"]?.string
+    }
+  }
+
+  fileprivate nonisolated static let kind = BearerKind("custom token", isOfForm: isOfForm) {
+    (token, call) async throws(Failure) in .user(try await principal(of: token, call.context))
+  }
+}
+
+extension Access {
+  /// Returns access for a user of the SDK, by an access token or a custom token.
+  static func parra(scope: String) -> Access {
+    .anyOf([.bearer(CustomToken.kind, proof: .session), .user(scope: scope, proof: .session)])
   }
 }

@@ -245,3 +245,168 @@ package enum DatabaseLane: Sendable {
   /// Reads with large results.
   case large
 }
+
+extension Database {
+  /// Runs `body` in a transaction: commits if it returns, rolls back if it throws.
+  ///
+  /// After a lock or version conflict with another transaction, `body` runs again. So a rollback
+  /// must undo all its effects, and it must not request another connection. It should use the rows
+  /// of one user.
+  package func transaction<Value>(
+    for owner: (any JobOwner)? = nil,
+    _ body: @EventLoop (DatabaseTransaction) async throws(DatabaseError) -> Value
+  ) async throws(DatabaseError) -> Value {
+    try await retryingConflicts { () async throws(DatabaseError) in
+      try await exclusive.withConnection(for: owner) { (connection) async throws(DatabaseError) in
+        try await DatabaseTransaction.run(
+          on: connection, guardian.nodes, beforeCommit: beforeCommit, body
+        )
+      }
+    }
+  }
+
+  /// Runs `body` up to four times, while it fails with version conflicts or lock time-outs.
+  func retryingConflicts<Value>(
+    _ body: @EventLoop () async throws(DatabaseError) -> Value
+  ) async throws(DatabaseError) -> Value {
+    var attempt = 1
+    while true {
+      do throws(DatabaseError) {
+        return try await body()
+      } catch {
+        if error.serverFault != nil { writeFault = error }
+        guard error.isConflict, attempt < 4 else { throw error }
+        await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...(attempt * 10))))
+        attempt += 1
+      }
+    }
+  }
+}
+
+/// Statements of many keys, which are no transaction.
+extension Database {
+  /// The statements that are sent together.
+  ///
+  /// On one PostgreSQL these are one transaction, which locks its rows until its end.
+  private static var share: Int { 100 }
+
+  /// Runs statements, each by a key of its own, and sends many of them together.
+  ///
+  /// They are no transaction. If a write fails, others may be undone or not, and the caller repeats
+  /// all of them later. The caller sorts writes by their keys, so that no two callers wait for each
+  /// other.
+  /// - Returns: the result of each, in the order of the calls.
+  package func answers(
+    to calls: [PendingQuery], on lane: DatabaseLane, for owner: (any JobOwner)? = nil
+  ) async throws(DatabaseError) -> [ResultSet] {
+    if let refusal = guardian.nodes?.refusal(of: calls) { throw refusal }
+    var results: [ResultSet] = []
+    for start in stride(from: 0, to: calls.count, by: Self.share) {
+      let share = calls[start..<min(start + Self.share, calls.count)]
+      results += try await retryingConflicts { () async throws(DatabaseError) in
+        try await connections(of: lane).withConnection(for: owner) {
+          connection async throws(DatabaseError) in
+          try await Self.results(of: share, on: connection)
+        }
+      }
+    }
+    return results
+  }
+
+  /// Runs the calls, as the function above does; returns the rows of all.
+  package func write<Row: RowDecodable>(
+    _ calls: [PendingQuery], returning type: Row.Type, for owner: (any JobOwner)? = nil
+  ) async throws(DatabaseError) -> [Row] {
+    try await answers(to: calls, on: .exclusive, for: owner).decode(type)
+  }
+
+  private static func results(
+    of calls: ArraySlice<PendingQuery>, on connection: Connection
+  ) async throws(DatabaseError) -> [ResultSet] {
+    let group = CallGroup()
+    for call in calls {
+      call.forgetOutcome()
+      call.group = group
+      connection.send(call)
+    }
+    var results: [ResultSet] = []
+    // The connection is free again only when it has answered all calls.
+    for call in calls {
+      do throws(DatabaseError) { results.append(try await call.settled()) } catch {}
+    }
+    if let failure = group.failure { throw failure }
+    return results
+  }
+}
+
+extension [ResultSet] {
+  /// Returns the rows of all.
+  @EventLoop package func decode<Row: RowDecodable>(
+    _ type: Row.Type
+  ) throws(DatabaseError) -> [Row] {
+    var rows: [Row] = []
+    for result in self { rows += try result.decode(type) }
+    return rows
+  }
+}
+
+extension Database {
+  /// Runs a write on a new connection and rolls it back.
+  ///
+  /// An old connection may keep using open files that PostgreSQL cannot open for a new one.
+  /// - Returns: the reason why writes fail, or nil.
+  package func attempt<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
+  ) async -> DatabaseError? {
+    do throws(DatabaseError) {
+      let connection = try await Connection.open(
+        settings.connection(settings.writeTimeout, lockTimeout: settings.lockTimeout),
+        watch: ConnectionWatch(
+          suspicion: guardian.suspicion, limit: guardian.limit(for: settings.writeTimeout),
+          onSuspicion: {}, onSilence: { _ in }
+        )
+      )
+      defer { connection.close() }
+      try await DatabaseTransaction.run(on: connection, guardian.nodes) {
+        (transaction) async throws(DatabaseError) in
+        _ = try await transaction.run(statement, repeat each values)
+        throw DatabaseError(.undone, "an attempt")
+      }
+    } catch {
+      writeFault = error.state == .undone ? nil : error
+    }
+    return writeFault
+  }
+}
+
+/// The state of the connections.
+///
+/// Reasons are messages of libpq or the server, for an operator.
+package enum DatabaseState: Equatable, Sendable {
+  /// No attempt has failed yet.
+  case connecting
+  case connected
+  /// Reads and writes have a connection each, but other lanes lack one.
+  case incomplete(String)
+  case away(String)
+}
+
+extension DatabaseError {
+  /// Returns the error for callers while there is no connection.
+  static func away(_ reason: DatabaseError?) -> DatabaseError {
+    DatabaseError(
+      .connectionFailure, reason.map { "PostgreSQL is away: \($0.message)" } ?? "PostgreSQL is away"
+    )
+  }
+}
+
+/// The statements, loans and waiters of a database's lanes at one moment.
+package struct DatabaseLoad: Sendable {
+  package let express: Int
+  package let exclusive: Int
+  package let exclusiveWaiting: Int
+  package let search: Int
+  package let searchWaiting: Int
+  package let large: Int
+  package let largeWaiting: Int
+}

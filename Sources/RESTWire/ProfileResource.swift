@@ -1,12 +1,12 @@
-import Declarations
-import Accounts
+package import Accounts
 import Administration
+import Declarations
 import Documents
-import Runtime
-import Transfer
 import EventLoop
 import HTTP
-import JSON
+package import JSON
+import Runtime
+import Transfer
 import WireKit
 
 /// `/v1/me`.
@@ -94,5 +94,21 @@ import WireKit
   static func delete(_ call: Call) async throws(Failure) -> Response {
     try await Users.delete(call.user, if: call.condition, next: call.next, call.context)
     return Response(.noContent)
+  }
+}
+
+extension Profile {
+  package var json: JSON { json(picturePath: PicturePaths.path) }
+}
+
+extension Response {
+  /// Returns a response with a changed profile.
+  init(_ status: Status, _ profile: Profile) {
+    self.init(status, json: profile.json.serialized(), tag: EntityTag(profile.version))
+  }
+
+  /// Returns a response with a whole list, without pages.
+  init<Item>(_ status: Status, list items: [Item], _ render: (Item) -> JSON) {
+    self.init(status, json: JSON.array(items.map(render)).serialized())
   }
 }

@@ -1,8 +1,9 @@
 import Declarations
-package import Runtime
+import Documents
 import EventLoop
 package import HTTP
 import JSON
+package import Runtime
 package import WireKit
 
 /// Dossier's own REST API, `/v1`.
@@ -53,4 +54,36 @@ extension FieldName {
   ]
   /// The secret of the device, or `cookie` to store the secret in a cookie.
   package static let device = FieldName("Dossier-Device")
+}
+
+/// A path of user data: `/v1/me` for the user, `/v1/users/{user}` for API clients.
+struct BasePath {
+  let prefix: String
+  let read: Access
+  let write: Access
+
+  static let me = BasePath(
+    prefix: "/v1/me", read: .user(scope: Scopes.readUser),
+    write: .user(scope: Scopes.updateMetadata)
+  )
+  /// The access to credentials and sessions.
+  static let meIdentities = BasePath(
+    prefix: "/v1/me", read: .user(scope: Scopes.readUser),
+    write: .user(scope: Scopes.updateIdentities)
+  )
+  static let users = BasePath(
+    prefix: "/v1/users/{user}", read: .client(scope: Scopes.readUsers),
+    write: .client(scope: Scopes.updateUsers)
+  )
+  static let usersAppMetadata = BasePath(
+    prefix: "/v1/users/{user}", read: .client(scope: Scopes.readAppMetadata),
+    write: .client(scope: Scopes.updateAppMetadata)
+  )
+}
+
+extension Response {
+  /// Returns a response with a document and its version.
+  init(_ status: Status, _ stored: StoredDocument) {
+    self.init(status, json: stored.body, tag: EntityTag(stored.version))
+  }
 }

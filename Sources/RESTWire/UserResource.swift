@@ -1,14 +1,15 @@
-import Declarations
-import Representations
-import Delivery
 import Accounts
 import Administration
+import Declarations
+import Delivery
 import Documents
-import Runtime
-import Transfer
 import EventLoop
 import HTTP
 import JSON
+import Representations
+import Runtime
+import Sessions
+package import Transfer
 import WireKit
 
 /// `/v1/users`, for API clients.
@@ -185,4 +186,32 @@ extension Shape {
   fileprivate static let logins = Shape.object([
     "last_login_at": .time(Example.played).orNull, "login_count": .count.like(12),
   ]).named("Logins", "How often a user has signed in, and when last.")
+}
+
+// JSON with paths of this API.
+
+extension DeviceUser {
+  var json: JSON {
+    [
+      "user_id": .string(user.text), "activated_at": .string(activatedAt.text),
+      "state": .string(state.name), "anonymous": .bool(isAnonymous), "name": JSON(name),
+      "nickname": JSON(nickname), "picture": JSON(picture.map(PicturePaths.path)),
+      "email": JSON(email),
+    ]
+  }
+}
+
+extension DeviceUser.State {
+  fileprivate var name: String {
+    switch self {
+    case .active: "active"
+    case .inactive: "inactive"
+    case .loggedOut: "logged_out"
+    }
+  }
+}
+
+extension Export {
+  /// Returns the whole export as one JSON object.
+  package var text: [UInt8] { text(picturePath: PicturePaths.path) }
 }

@@ -1,9 +1,9 @@
-import Tenancy
 package import Accounts
 package import Documents
 package import JSON
 package import Runtime
 package import Sessions
+import Tenancy
 
 // JSON of a user's identities, keys, sessions, events and versions.
 
@@ -61,4 +61,11 @@ extension DocumentVersion {
       "actor": .string(actor), "deleted": .bool(isDeleted),
     ]
   }
+}
+
+extension JSON {
+  /// Creates a string, or null for nil.
+  package init(_ text: String?) { self = text.map(JSON.string) ?? .null }
+
+  package init(_ time: Timestamp?) { self.init(time?.text) }
 }

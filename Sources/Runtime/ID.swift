@@ -1,6 +1,9 @@
 internal import Crypto
 import Encoding
+import Glibc
+package import JSON
 package import Postgres
+import Synchronization
 
 /// The id of a resource, of one of the types below.
 package protocol Identifier: Hashable, Sendable, Bindable, LosslessStringConvertible {
@@ -74,3 +77,105 @@ package typealias IndexID = ID<Kinds.Index>
 package typealias SchemaID = ID<Kinds.Schema>
 package typealias EventID = ID<Kinds.Event>
 package typealias ImportID = ID<Kinds.Import>
+
+/// The id of a client: one as other resources have it, or the one that it had at another server.
+///
+/// Tokens repeat it as their audience, so it is compared by its bytes. It is unique in the
+/// deployment.
+/// - Source: RFC 6749 section 2.2, whose characters it limits to those that a path and a name of a
+///   principal can contain.
+package struct ClientID: Identifier {
+  package let text: String
+
+  package init(trusted text: String) { self.text = text }
+
+  /// Creates a new id.
+  package init() { text = ObjectIDSource.next() }
+
+  /// Parses a client's text; returns nil if it breaks `rule`.
+  package init?(_ text: some StringProtocol) {
+    guard let first = text.utf8.first, first.isLetterOrDigit, text.utf8.count <= Self.longest,
+      text.utf8.allSatisfy({ $0.isLetterOrDigit || Self.marks.contains($0) })
+    else { return nil }
+    self.text = String(text)
+  }
+
+  package static let rule =
+    "An id must have 1 to \(longest) letters, digits and - . _ ~, and begin with a letter or a digit."
+  package static let pattern = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,\(longest - 1)}$"
+
+  /// The account page, which signs its user in as a client does; no client may have this id.
+  package static let pages = ClientID(trusted: String(repeating: "0", count: 24))
+
+  private static let longest = 64
+  private static let marks = Array("-._~".utf8)
+}
+
+/// Generates ids that sort by time.
+///
+/// The first 52 bits are the time in units of 2^-20 seconds; the first 4 bytes are the seconds, as
+/// in BSON. They increase with each id of a process. The other 44 bits are random, and constant in
+/// a process. `new_object_id()` in the database makes ids of the same form.
+enum ObjectIDSource {
+  private static let process = UInt64.random(in: 0..<1 << 44)
+  private static let latest = Atomic<UInt64>(0)
+
+  static func next() -> String {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let now =
+      UInt64(UInt32(truncatingIfNeeded: time.tv_sec)) << 20
+      | (UInt64(truncatingIfNeeded: time.tv_nsec) << 20) / 1_000_000_000
+    var last = latest.load(ordering: .relaxed)
+    while true {
+      let next = max(now, last &+ 1)
+      let (isDone, found) = latest.compareExchange(
+        expected: last, desired: next, ordering: .relaxed
+      )
+      if isDone { return text(next) }
+      last = found
+    }
+  }
+
+  /// Returns the digits of 52 bits of time and the process's 44 bits.
+  private static func text(_ ticks: UInt64) -> String {
+    let high = ticks << 12 | process >> 32
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(12)
+    for shift: UInt64 in [56, 48, 40, 32, 24, 16, 8, 0] {
+      bytes.append(UInt8(truncatingIfNeeded: high >> shift))
+    }
+    for shift: UInt64 in [24, 16, 8, 0] {
+      bytes.append(UInt8(truncatingIfNeeded: process >> shift))
+    }
+    return String(hexadecimal: bytes)
+  }
+}
+
+/// Columns as values of the domain.
+extension Row {
+  package func id<ID: Identifier>(_ column: Int) throws(DatabaseError) -> ID {
+    ID(trusted: try text(column))
+  }
+
+  package func id<ID: Identifier>(ifAny column: Int) -> ID? {
+    text(ifAny: column).map(ID.init(trusted:))
+  }
+
+  /// Reads a column of type `json` or `jsonb`, which earlier limits may have allowed.
+  package func json(_ column: Int) throws(DatabaseError) -> JSON {
+    guard let json = try? JSON.parse(try bytes(column), limits: .stored) else {
+      throw DatabaseError(.unexpectedColumn, "column \(column) is not JSON")
+    }
+    return json
+  }
+}
+
+extension ID: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) { self = try row.id(0) }
+}
+
+extension JSONLimits {
+  /// The limits for text from PostgreSQL: documents stored under earlier limits stay readable.
+  package static let stored = JSONLimits(depth: 512, numberLength: .max)
+}

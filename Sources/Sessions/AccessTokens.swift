@@ -1,8 +1,9 @@
-package import Runtime
-package import EventLoop
 import Encoding
+package import EventLoop
 import Glibc
 package import JSON
+package import Postgres
+package import Runtime
 import WebTokens
 
 /// Access tokens: JWTs signed with the keys of an app.
@@ -242,4 +243,94 @@ extension JSON {
   fileprivate var audiences: [String] {
     string.map { [$0] } ?? array?.compactMap(\.string) ?? []
   }
+}
+
+extension AccessTokens {
+  /// Whether a text has the form of an access token, be it one or not: a JWT has two dots.
+  package nonisolated static func isOfForm(_ text: String) -> Bool {
+    text.utf8.count { $0 == UInt8(ascii: ".") } == 2
+  }
+
+  /// The app that an access token says it is of, for routes that name none; nothing is verified.
+  package nonisolated static func app(of token: String) -> AppID? {
+    guard token.utf8.count <= tokenLimit else { return nil }
+    return SignedToken(token)?.claims["app"]?.string.flatMap { AppID($0) }
+  }
+}
+
+extension AccessTokens {
+  /// Returns the client that a verified access token of OpenID Connect was issued to.
+  package nonisolated static func claimedClient(of token: String) -> ClientID? {
+    claimedOwner(of: token)?.client
+  }
+
+  /// Returns the client that a token of OpenID Connect names, and whether it is of a user's session.
+  package nonisolated static func claimedOwner(
+    of token: String
+  ) -> (client: ClientID, isOfUser: Bool)? {
+    guard token.utf8.count <= tokenLimit, let claims = SignedToken(token)?.claims,
+      let client = claims["azp"]?.string.flatMap({ ClientID($0) })
+    else { return nil }
+    return (client, claims["sid"] != nil)
+  }
+}
+
+/// A claim about the account in an access token, as the app's setting `access_token_claims` chooses.
+///
+/// - Source: OpenID Connect Core section 5.1, for the first two.
+enum AccountClaim: String, CaseIterable {
+  case email
+  case emailVerified = "email_verified"
+  case anonymous
+}
+
+extension AccountClaim {
+  /// Returns the claims that the app has chosen, as they are now.
+  ///
+  /// The database is asked only where some are chosen. A user without an address has neither of the
+  /// claims about one.
+  ///
+  /// Throws `.databaseUnavailable`.
+  @EventLoop package static func chosen(
+    _ context: RequestContext
+  ) async throws(Failure) -> [(String, JSON)] {
+    let chosen = context.app.sessionSettings.accessTokenClaims
+    guard !chosen.isEmpty, let user = context.principal.user,
+      let account = try await context.first(AccountClaimQueries.read, user)
+    else { return [] }
+    return allCases.filter(chosen.contains).compactMap { claim in
+      account.value(of: claim).map { (claim.rawValue, $0) }
+    }
+  }
+}
+
+/// The columns from which the claims are made.
+struct AccountClaimRow: RowDecodable {
+  private let email: String?
+  private let isVerified: Bool
+  private let isAnonymous: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    email = row.text(ifAny: 0)
+    isVerified = try row.bool(1)
+    isAnonymous = try row.bool(2)
+  }
+
+  /// Nil for a claim about an address that the user does not have.
+  fileprivate func value(of claim: AccountClaim) -> JSON? {
+    switch claim {
+    case .email: email.map(JSON.string)
+    case .emailVerified: email.map { _ in .bool(isVerified) }
+    case .anonymous: .bool(isAnonymous)
+    }
+  }
+}
+
+package enum AccountClaimQueries {
+  /// Served by the primary key.
+  static let read = Statement<AccountClaimRow, UserID>(
+    "account_claims.read", "select email, email_verified, anonymous from users where user_id = $1"
+  )
+
+  package static let all: [any PreparedStatement] = [read]
 }

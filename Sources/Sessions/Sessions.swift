@@ -1,6 +1,8 @@
-package import Runtime
 package import EventLoop
-import Postgres
+import JSON
+package import Postgres
+package import Runtime
+package import Tenancy
 
 /// Sessions: a sign-in creates them, refreshes extend them, and a sign-out ends them.
 @EventLoop package enum Sessions {
@@ -156,5 +158,237 @@ import Postgres
       _ = transaction.send(DevicesQueries.lock, device)
     }
     try await transaction.requireSession(of: user)
+  }
+}
+
+/// Sessions of credentials that a client sends with each request.
+///
+/// A new session for each request would end the user's other sessions.
+extension Sessions {
+  /// Returns the principal of the newest live session of a credential; nil without one.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func standing(
+    by credential: VerifiedCredential, as style: SessionStyle, _ context: RequestContext
+  ) async throws(Failure) -> Principal? {
+    try await context.readLatest(
+      StandingSessionQueries.find, credential.user, credential.provider, credential.apiKey,
+      style.name, context.app.sessionSettings.mfa == .required
+    ).first.map {
+      Principal(credential.user, $0.session, $0.device, in: context.app.id, scopes: style.scopes)
+    }
+  }
+}
+
+/// A session and its device.
+package struct StandingSession: RowDecodable {
+  let session: SessionID
+  let device: DeviceID
+
+  package init(from row: Row) throws(DatabaseError) {
+    session = try row.id(0)
+    device = try row.id(1)
+  }
+}
+
+package enum StandingSessionQueries {
+  /// Returns the newest live session of a credential and a style.
+  ///
+  /// - Parameter 3: the key, if the credential is one.
+  /// - Parameter 5: whether the session must have had a second factor, or need none.
+  static let find = Statement<
+    StandingSession, UserID, IdentityProvider, APIKeyID?, String, Bool
+  >(
+    "standing_sessions.find",
+    """
+    select s.session_id, s.device_id from sessions s join users u on u.user_id = $1
+    where s.user_id = $1 and s.provider = $2 and s.key_id is not distinct from $3 and s.style = $4
+      and s.ended_at is null and s.expires_at > now() and u.blocked_at is null
+      and meets_mfa($5::boolean, s.amr, s.provider, u.anonymous)
+    order by s.session_id desc limit 1
+    """)
+
+  package static let all: [any PreparedStatement] = [find]
+}
+
+extension Sessions {
+  /// Revokes API keys and linked identities, and records that.
+  ///
+  /// The caller also ends sessions, which removes the user from devices.
+  /// - Throws: `.databaseUnavailable`.
+  package static func revokeCredentials(
+    of user: UserID, in transaction: Transaction
+  ) async throws(Failure) {
+    let context = transaction.context
+    let identities = transaction.send(CredentialRevocationQueries.removeIdentities, user)
+    _ = transaction.send(CredentialRevocationQueries.removeKeys, user)
+    let actor = context.principal
+    let removed = try await identities.rows()
+    let subjects = removed.compactMap { Subject(ofIdentityAt: $0.provider, $0.name) }
+    Subjects.release(subjects, of: user, in: transaction)
+    for identity in removed where identity.provider != .anonymous {
+      let place = EventPlace(session: nil, device: nil)
+      Event("unlink", of: user, at: place, detail: ["provider": .string(identity.provider.text)])
+        .record(in: transaction, by: actor)
+    }
+  }
+}
+
+package enum CredentialRevocationQueries {
+  /// Deletes and returns the identities without an address.
+  static let removeIdentities = Statement<Subject, UserID>(
+    "credential_revocations.remove_identities",
+    """
+    delete from identities where user_id = $1 and provider not in ('password', 'email')
+    returning provider, subject
+    """)
+
+  static let removeKeys = Statement<NoRow, UserID>(
+    "credential_revocations.remove_keys",
+    """
+    with keys as (delete from api_keys where user_id = $1)
+    update users set version = version + 1, updated_at = now() where user_id = $1
+    """)
+
+  package static let all: [any PreparedStatement] = [removeIdentities, removeKeys]
+}
+
+/// How the caller's session began, and the name of its style.
+package struct CallerSession: RowDecodable {
+  package let provider: IdentityProvider
+  package let style: String
+  /// Whether it has passed a second factor, or needs none.
+  package let meetsSecondFactor: Bool
+
+  package init(from row: Row) throws(DatabaseError) {
+    provider = IdentityProvider(try row.text(0))
+    style = try row.text(1)
+    meetsSecondFactor = try row.bool(2)
+  }
+}
+
+extension Sessions {
+  /// Returns the caller's session.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func ofCaller(
+    _ user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> CallerSession {
+    let (caller, isRequired) = (context.principal, context.app.sessionSettings.mfa == .required)
+    return try await context.read(SessionsQueries.ofCaller, user, caller, isRequired).first
+      .orGone(context)
+  }
+
+  /// Returns the caller's session as a transaction sees it.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func ofCaller(
+    _ user: UserID, in transaction: Transaction
+  ) async throws(Failure) -> CallerSession {
+    let isRequired = transaction.app.sessionSettings.mfa == .required
+    let caller = transaction.principal
+    return try await transaction.run(SessionsQueries.ofCaller, user, caller, isRequired).first
+      .orGone(transaction.context)
+  }
+
+  /// Replaces the caller's session by a new one.
+  ///
+  /// The transaction has locked the user.
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - credential: what the user has shown; nil if the new session keeps that of the old one.
+  ///   - methods: the methods of a second factor that was verified; empty without one.
+  ///   - style: the style of the tokens.
+  ///   - reason: why the old session ends.
+  ///   - transaction: the transaction.
+  /// - Returns: the new session.
+  /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.sessionEnded` if the
+  ///   session has ended.
+  package static func renew(
+    _ user: UserID, by credential: VerifiedCredential?, secondFactor methods: String = "",
+    as style: SessionStyle, _ reason: String, in transaction: Transaction
+  ) async throws(Failure) -> LiveSession {
+    let context = transaction.context
+    guard let session = context.principal.session, let device = context.principal.device else {
+      throw context.gone
+    }
+    try await credential?.sendCheck(in: transaction)()
+    // A copy of the old secret would reach the new session. Wires without secrets have none to copy.
+    let secret = style.keepsSessions ? nil : Credential(.device, of: device)
+    let mustMeet = context.app.sessionSettings.mfa == .required && methods.isEmpty
+    _ = transaction.send(SessionsQueries.retire, user, session, ServerTime(), reason, mustMeet)
+    let renewed = transaction.send(
+      SessionsQueries.renew,
+      user,
+      session,
+      ServerTime(),
+      SessionID(),
+      credential?.provider,
+      BinaryBytes(Credential.salt()),
+      context.app.sessionSettings.sessionLifetime,
+      context.address.text,
+      context.agent,
+      credential?.apiKey,
+      credential?.authenticatedAt,
+      style.name,
+      methods
+    )
+    if !methods.isEmpty {
+      _ = transaction.send(SessionsQueries.raiseAssurance, user, device, methods)
+    }
+    if let secret {
+      let hash = secret.hash(context.keys.master)
+      _ = transaction.send(SessionsQueries.replaceSecret, device, hash)
+    }
+    var live = try await renewed.rows().first.orGone(context)
+    live.deviceSecret = secret
+    return live
+  }
+}
+
+extension ErrorType {
+  package static let wrongCredentials = ErrorType("wrong_credentials", .unauthenticated)
+    .titled("The email address, the password or the key is wrong.")
+    .remedied("Ask for the password or the key again. An email can reset a password.")
+  package static let invalidCode = ErrorType("code_invalid", .unauthenticated)
+    .titled("The code is wrong, used or expired.")
+    .remedied(
+      "Ask the user for the code again. A mailed code works once, for 10 minutes and 5 tries. "
+        + "After that, request another. A code of an authenticator app works once: wait for "
+        + "the next one."
+    )
+  package static let invalidRefreshToken = ErrorType("refresh_token_invalid", .unauthenticated)
+    .titled("The session cannot be refreshed. The user must sign in again.")
+    .remedied(
+      "Sign in again. The session has ended, or the token was used more than 30 seconds after its "
+        + "successor was issued."
+    )
+  package static let reauthenticationRequired = ErrorType(
+    "reauthentication_required", .unauthenticated
+  )
+  .titled("The user must authenticate again first.")
+  .remedied(
+    "Sign in again, or ask the user for the password and send it to POST /v1/reauthenticate. "
+      + "Then repeat the request. It must arrive within max_age seconds of the sign-in."
+  )
+
+  package static let sessionErrors = [
+    wrongCredentials, invalidCode, invalidRefreshToken, reauthenticationRequired,
+  ]
+}
+
+extension Failure {
+  /// The user does not exist or the password is wrong; the response does not reveal which.
+  package static let wrongCredentials = Failure(.wrongCredentials)
+  /// The code is wrong, used up, expired, or was requested by another client.
+  package static let invalidCode = Failure(.invalidCode)
+  /// The refresh token is malformed, used up, expired, or of an ended session.
+  package static let invalidRefreshToken = Failure(.invalidRefreshToken)
+
+  /// Returns the error for a live session whose last authentication is older than `maxAge`.
+  package static func reauthenticationRequired(maxAge: Duration) -> Failure {
+    Failure(
+      .reauthenticationRequired, members: [("max_age", .number(JSONNumber(maxAge.wholeSeconds)))]
+    )
   }
 }

@@ -1,5 +1,5 @@
-package import JSON
 import Encoding
+package import JSON
 
 /// A parsed JWT: its header and claims are valid JSON, and nothing is verified.
 package struct SignedToken {
@@ -29,4 +29,22 @@ package struct SignedToken {
   /// The algorithm in the header; nil if it is not a string.
   package var algorithm: String? { head["alg"]?.string }
   package var keyID: String? { head["kid"]?.string }
+}
+
+/// Checks of the header of an issuer's token.
+package enum TokenHead {
+  /// Returns the rule that the header breaks; nil if it is valid.
+  ///
+  /// No critical extension (`crit`, `b64`) is supported: it could change what the signature covers.
+  /// `typ` may be absent or `JWT`. An access token (`at+jwt`) states what a program may do, not who
+  /// is logging in. Any program with such a token could otherwise log in as the user.
+  /// - Source: RFC 7515 section 4.1.11, RFC 7797 section 3, RFC 8725 section 3.11.
+  package static func fault(in head: JSONObject) -> String? {
+    if let name = ["crit", "b64"].first(where: { head[$0] != nil }) {
+      return "its head has \(name), which is not understood"
+    }
+    guard let type = head["typ"] else { return nil }
+    return type.string?.lowercased() == "jwt" || type.string?.lowercased() == "application/jwt"
+      ? nil : "its typ is not JWT"
+  }
 }

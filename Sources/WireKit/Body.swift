@@ -1,6 +1,7 @@
-import Runtime
+package import EventLoop
 package import HTTP
 package import JSON
+package import Runtime
 
 /// The body that a route accepts.
 package struct BodyRule: Sendable, Equatable {
@@ -149,4 +150,14 @@ package enum Body: Sendable {
       }
     }
   }
+}
+
+/// The source of a request body, read on demand.
+@EventLoop package protocol BodySource: AnyObject {
+  /// Reads the whole body.
+  ///
+  /// - Throws: `.bodyTooLarge`, `.bodyTruncated`, or `.overloaded`.
+  func body(limit: Int) async throws(Failure) -> [UInt8]
+  /// Whether the client no longer waits for the response.
+  var isGone: Bool { get }
 }

@@ -1,10 +1,11 @@
 import Accounts
-package import Runtime
-import Sessions
-package import Tenancy
+import Encoding
 package import EventLoop
 package import HTTP
 package import JSON
+package import Runtime
+import Sessions
+package import Tenancy
 
 extension Route {
   /// The function that answers a call.
@@ -142,4 +143,74 @@ extension Route {
     case .none, .jsonPatch, .form, .multipart, .bytes: .null
     }
   }
+}
+
+extension Call {
+  /// The scheme, host and port of the deployment, as the client sees it.
+  package var origin: String {
+    askedOrigin ?? context.dependencies[ServiceAddress.self].fallback
+  }
+
+  /// The origin that the web server saw; nil if it sent none.
+  package var askedOrigin: String? { request.field(.clientOrigin).flatMap(Self.origin) }
+
+  /// Returns the origin in the web server's field, or nil if it is invalid.
+  private static func origin(_ text: String) -> String? {
+    for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
+      let host = text.dropFirst(scheme.count)
+      let isFit = host.utf8.allSatisfy { $0.isLetterOrDigit || ".-:[]".utf8.contains($0) }
+      return !host.isEmpty && isFit ? text : nil
+    }
+    return nil
+  }
+}
+
+extension FieldName {
+  /// The scheme, host and port of the client's request, as the web server saw them.
+  ///
+  /// The web server writes this field, so none that a client sends arrives.
+  package static let clientOrigin = FieldName("Dossier-Client-Origin")
+}
+
+/// Counts the loans of a call against its network, and within the network against its user.
+///
+/// The loans of an API client count against the client, and within it against the user in the path.
+/// So a user who sends many requests does not block the app's back end.
+extension Call: @EventLoop RequestOwner {
+  package var group: Int {
+    var hasher = Hasher()
+    if let client {
+      hasher.combine(1)
+      hasher.combine(client.id)
+    } else {
+      hasher.combine(0)
+      hasher.combine(request.clientAddress.network)
+    }
+    return hasher.finalize()
+  }
+
+  package var member: Int? {
+    var hasher = Hasher()
+    if let user = context.principal.user {
+      hasher.combine(2)
+      hasher.combine(user)
+    } else if let client, let user = captures["user"] {
+      hasher.combine(3)
+      hasher.combine(client.id)
+      hasher.combine(user)
+    } else {
+      return nil
+    }
+    return hasher.finalize()
+  }
+
+  package var clientAddress: ClientAddress { request.clientAddress }
+  package var agent: String? { request.field(.userAgent) }
+
+  package var languages: [String] {
+    request.field(.acceptLanguage).map { AcceptedLanguages($0).tags } ?? []
+  }
+
+  /// Whether the client has disconnected and the call has written nothing that needs later steps.
+  package var isGone: Bool { bodySource.isGone && !context.hasWritten }
 }

@@ -1,8 +1,8 @@
-import Tenancy
-package import Runtime
-import Sessions
 package import EventLoop
 package import HTTP
+package import Runtime
+import Sessions
+import Tenancy
 
 /// The processing of every request: router, access, body, handler, response.
 @EventLoop package final class Service {
@@ -204,5 +204,192 @@ package import HTTP
       }
     }
     return best
+  }
+}
+
+extension Service {
+  /// Reads the body by the rule of its route.
+  func body(of call: Call, _ rule: BodyRule) async throws(Failure) -> Body {
+    let field = call.request.field(.contentType)
+    // Most clients send exactly one of these names. Only other texts are parsed.
+    let known = field.flatMap { rule.format(of: MediaType(rawValue: $0)) }
+    let type = known == nil ? field.flatMap { FieldParameters($0) } : nil
+    let format =
+      field == nil ? rule.assumed : known ?? type.flatMap(MediaType.init).flatMap(rule.format)
+    guard let format else {
+      // An absent body needs no type.
+      guard field == nil, rule.isOptional else { throw .mediaType(accepted: rule.mediaTypes) }
+      guard try await call.bodySource.body(limit: rule.limit).isEmpty else {
+        throw .mediaType(accepted: rule.mediaTypes)
+      }
+      return .none
+    }
+    let bytes = try await call.bodySource.body(limit: rule.limit)
+    if rule.isOptional, bytes.isEmpty { return .none }
+    if case .bytes = format { return .bytes(bytes) }
+    let boundary = type.flatMap(Multipart.boundary)
+    return try await call.context.calculate(on: bytes.count) { () throws(Failure) in
+      try Body.read(bytes, as: format, by: rule, boundary: boundary)
+    }
+  }
+}
+
+extension Service {
+  /// Finds the device secret of a request, and whether a cookie holds it or will hold it.
+  ///
+  /// A browser also sends cookies with requests that another site caused. So the origin of the page
+  /// must be allowed.
+  func findDevice(_ call: Call, _ served: ServedWire) throws(Failure) {
+    guard let field = served.deviceField else { return }
+    let request = call.request
+    let shown = request.field(field)
+    if let shown, shown != DeviceCookie.wish {
+      guard let proof = DeviceCredential(shown, call.context) else { throw .deviceUnknown }
+      call.context.device = proof
+      return
+    }
+    // A login replaces a cookie that is no longer valid.
+    let device = DeviceCookie.value(in: request, of: call.app).flatMap {
+      DeviceCredential($0, isCookie: true, call.context)
+    }
+    guard shown != nil || device != nil else { return }
+    let changes = request.method != .get && request.method != .head
+    if changes,
+      request.field(.origin).flatMap({ call.app?.browserSettings.allows(origin: $0) }) != true
+    {
+      throw .originForbidden
+    }
+    call.context.device = device
+    call.usesCookie = true
+  }
+}
+
+extension Call {
+  /// Whether scripts of a page must not receive the refresh token.
+  ///
+  /// This also holds if a user's token was sufficient and the device was not looked up.
+  package var isOfBrowser: Bool {
+    if usesCookie { return true }
+    guard isByToken, let field = endpoint?.served.deviceField else {
+      return false
+    }
+    return request.field(field) == DeviceCookie.wish
+      || DeviceCookie.value(in: request, of: app) != nil
+  }
+
+  /// Returns whether a request contains a device secret, valid or not.
+  func showsDevice(_ served: ServedWire) -> Bool {
+    guard let field = served.deviceField else { return false }
+    // A cookie of any app counts, since the app is not known yet.
+    return request.has(field)
+      || Cookie.has(nameBeginning: DeviceCookie.name, in: request.field(.cookie))
+  }
+}
+
+/// The cookie in which a browser keeps its device secret.
+package enum DeviceCookie {
+  /// The prefix of every cookie name, and the whole name of older cookies.
+  ///
+  /// Older cookies date from before each app had its own name. They are valid until a login
+  /// replaces them.
+  package static let name = "__Host-dossier-device"
+  /// The value of a wire's `deviceField` with which a login asks for a cookie.
+  package static let wish = "cookie"
+
+  /// Returns the cookie name of an app.
+  ///
+  /// Browsers keep cookies by host, and one host may serve several apps. So each app has its own
+  /// name.
+  package static func name(of app: AppID) -> String { "\(name)-\(app)" }
+
+  static func value(in request: Request, of app: App?) -> String? {
+    guard let app, let field = request.field(.cookie) else { return nil }
+    return Cookie.value(of: name(of: app.id), in: field) ?? Cookie.value(of: name, in: field)
+  }
+}
+
+extension Call {
+  /// Adds a cookie with the device secret, which replaces the cookie that the browser sent.
+  package func set(deviceCookie secret: String, in response: inout Response) throws(Failure) {
+    let app = context.app
+    let name = DeviceCookie.name(of: app.id)
+    let sameSite = app.browserSettings.deviceCookieSameSite
+    let lifetime = Cookie.longestLifetime
+    response.add(.setCookie, Cookie.setting(name, to: secret, for: lifetime, sameSite))
+    // The browser may still have a cookie from before the app changed its `SameSite` setting.
+    guard Cookie.value(of: name, in: request.field(.cookie)) != nil else { return }
+    response.add(.setCookie, Cookie.clearing(name, besides: sameSite))
+  }
+}
+
+/// The preconditions of all routes.
+///
+/// They are tested here against the response, or, for a write of a versioned resource, in the
+/// statement that writes.
+/// - Source: RFC 9110 section 13.
+extension Service {
+  /// Reads the preconditions of a request, and refuses those that a resource without versions
+  /// cannot meet.
+  ///
+  /// Such a resource matches no entity tag, and its existence cannot be ruled out.
+  func readPreconditions(of call: Call, _ route: Route) throws(Failure) {
+    guard call.request.has(.ifMatch) || call.request.has(.ifNoneMatch) else { return }
+    let preconditions: Preconditions
+    do throws(TagSyntaxError) {
+      preconditions = try Preconditions(call.request)
+    } catch {
+      throw .conditionMalformed
+    }
+    call.preconditions = preconditions
+    guard !route.isVersioned, route.method != .get else { return }
+    if case .versions = preconditions.match { throw .unversioned }
+    // The path of a POST does not name the resource that it creates.
+    if preconditions.noneMatch == .any, route.method != .post { throw .unversioned }
+  }
+
+  /// Returns the response after the preconditions have been applied to it.
+  func conditional(_ response: Response, _ call: Call, _ route: Route) throws(Failure) -> Response {
+    guard route.method == .get else {
+      assert(!route.isVersioned || call.conditionIsTaken, "\(route.name) forgets its preconditions")
+      return response
+    }
+    guard response.status == .ok else { return response }
+    let version = response[.entityTag].flatMap(EntityTag.init)?.version
+    if case .versions(let versions) = call.preconditions.match {
+      guard let version else { throw .unversioned }
+      guard versions.contains(version) else { throw .preconditionFailed(current: version) }
+    }
+    // The resource exists, since the handler returned it.
+    guard call.preconditions.noneMatch == .any || call.preconditions.noneMatch.matches(version)
+    else { return response }
+    var unchanged = Response(.notModified)
+    for name in [FieldName.entityTag, .cacheControl] {
+      if let value = response[name] { unchanged.add(name, value) }
+    }
+    return unchanged
+  }
+}
+
+extension Call {
+  /// The version condition of a write.
+  package var condition: VersionCondition {
+    get throws(Failure) {
+      conditionIsTaken = true
+      var condition = VersionCondition()
+      switch preconditions.match {
+      case .absent: break
+      case .any: condition.mustExist = true
+      case .versions(let versions): condition.oneOf = versions
+      }
+      switch preconditions.noneMatch {
+      case .absent: break
+      case .any: condition.mustNotExist = true
+      case .versions:
+        throw .invalid([
+          FieldError("", "condition", "If-None-Match must be * for a write; use If-Match.")
+        ])
+      }
+      return condition
+    }
   }
 }

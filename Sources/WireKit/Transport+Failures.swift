@@ -1,6 +1,6 @@
-package import Runtime
-import HTTP
+package import HTTP
 package import JSON
+package import Runtime
 
 /// The types of error that the service and the web server report before a handler runs.
 extension ErrorType {
@@ -157,4 +157,42 @@ extension Failure {
       self.init(.requestMalformed, detail)
     }
   }
+}
+
+extension ErrorType {
+  /// The status of the response.
+  package var status: Status {
+    switch self {
+    case .methodNotAllowed: .methodNotAllowed
+    case .uriTooLong: .uriTooLong
+    case .headerTooLarge: .headerTooLarge
+    default: kind.status
+    }
+  }
+}
+
+extension ErrorKind {
+  fileprivate var status: Status {
+    switch self {
+    case .malformed: .badRequest
+    case .invalid: .unprocessable
+    case .unauthenticated: .unauthorized
+    case .forbidden: .forbidden
+    case .notFound: .notFound
+    case .conflict: .conflict
+    case .precondition: .preconditionFailed
+    case .tooLarge: .contentTooLarge
+    case .unsupportedMedia: .unsupportedMediaType
+    case .tooMany: .tooManyRequests
+    case .unavailable: .unavailable
+    case .internal: .internalError
+    }
+  }
+}
+
+extension Failure {
+  /// Whether the server has decided against the request.
+  ///
+  /// False if it could not decide, as in an outage or under load: the same request may succeed later.
+  package var isDecision: Bool { type.status.code < 500 && retryAfter == nil }
 }

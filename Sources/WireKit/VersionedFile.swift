@@ -1,4 +1,6 @@
 package import HTTP
+import JSON
+package import Runtime
 
 /// A file whose name contains the version of its content, such as a stylesheet.
 package struct VersionedFile: Sendable {
@@ -49,5 +51,19 @@ extension [VersionedFile] {
   /// Returns the first of the files that has a name; nil if none has it.
   package func response(for name: String) -> Response? {
     lazy.compactMap { $0.response(for: name) }.first
+  }
+}
+
+extension Response {
+  /// Creates a response with public keys as a JSON Web Key Set.
+  ///
+  /// Clients may cache the set for as long as a new key waits before it signs.
+  /// - Source: RFC 7517 section 5.
+  package init(keySet keys: [PublicKey]) {
+    let set: JSON = ["keys": .array(keys.map(\.jwk))]
+    self.init(.ok)
+    body = set.serialized()
+    add(.contentType, "application/json")
+    add(.cacheControl, "public, max-age=\(PublicKey.age.components.seconds)")
   }
 }

@@ -1,14 +1,15 @@
+import Accounts
 import Administration
 import Configuration
-import Accounts
-import Runtime
-import Tenancy
 import EventLoop
 import FoundationEssentials
+import Glibc
 import HTTP
 import JSON
 import Outbound
 import Postgres
+import Runtime
+import Tenancy
 
 /// The execution context of a command: the database and the configured defaults.
 @EventLoop final class CommandContext {
@@ -187,5 +188,97 @@ import Postgres
       throw CommandFailure("No user has the address \(name).", .notFound)
     }
     return holder.text
+  }
+}
+
+/// The body of a command, which runs on the loop.
+typealias CommandBody =
+  @EventLoop @Sendable (CommandContext) async throws(CommandFailure) -> CommandOutput
+
+extension ConfigurationOptions {
+  /// Runs `body` on the loop, prints its output and ends the process.
+  ///
+  /// - Parameters:
+  ///   - asJSON: whether to print JSON instead of a table.
+  ///   - isLarge: whether the command changes much at once. The database then allows it a minute.
+  ///   - lacksKey: whether secrets may be encrypted with a master key other than the given one.
+  ///   - signals: the signals that the command handles itself.
+  ///   - body: the command.
+  func run(
+    asJSON: Bool, isLarge: Bool = false, lacksKey: Bool = false, signals: [Int32] = [],
+    _ body: @escaping CommandBody
+  ) -> Never {
+    let configuration: Configuration
+    do throws(ConfigurationError) {
+      configuration = try Configuration(values, serves: false)
+    } catch {
+      end([error.description], .configuration)
+    }
+    EventLoop.task {
+      // Blocked before any other thread exists, since it could receive the signals.
+      Signals.block(signals)
+      let context = CommandContext(configuration, isLarge: isLarge)
+      do throws(CommandFailure) {
+        try await context.requireReadiness(lacksKey: lacksKey)
+        let output = try await body(context)
+        Output.write(output.text(asJSON: asJSON), to: 1)
+        if let remark = output.remark { say(remark) }
+        end([], output.status)
+      } catch {
+        end([error.reason], error.status)
+      }
+    }
+    EventLoop.reactor.run()
+    end([], .internalError)
+  }
+}
+
+/// Prints the reasons and ends the process.
+func end(_ reasons: [String], _ status: ExitStatus) -> Never {
+  for line in reasons.joined(separator: "\n").split(separator: "\n") { say(String(line)) }
+  exit(status.rawValue)
+}
+
+/// Prints a progress line for the operator.
+func say(_ line: String) { Output.write("dossier: \(line)\n", to: 2) }
+
+/// The reason why a command failed, and the exit status of the process.
+struct CommandFailure: Error {
+  /// Lines for standard error.
+  let reason: String
+  let status: ExitStatus
+
+  init(_ reason: String, _ status: ExitStatus) { (self.reason, self.status) = (reason, status) }
+
+  /// Creates the error for a failure of the domain or the API, with the texts of its type.
+  ///
+  /// - Parameters:
+  ///   - failure: the failure.
+  ///   - path: the path of the request; nil without one.
+  init(_ failure: Failure, at path: String? = nil) {
+    var lines = [failure.type.title, failure.explanation]
+    for fault in failure.faults.prefix(FieldError.limit) {
+      lines.append(
+        "\(fault.place.isEmpty ? "" : "\(fault.place): ")\(fault.detail) (\(fault.code))"
+      )
+    }
+    if let offset = failure["offset"] { lines.append("At byte \(offset.text).") }
+    if let paths = failure["indexed"]?.array {
+      lines.append("Indexed: " + paths.compactMap(\.string).joined(separator: ", "))
+    }
+    lines += [failure.cause?.serverFault?.remedy, failure.report].compactMap(\.self)
+    if let path, failure.type.kind == .notFound { lines.append("Path: \(path)") }
+    self.init(lines.map(Table.visible).joined(separator: "\n"), ExitStatus(failure))
+  }
+
+  /// Creates the error for a database or a master key that the workers could not use.
+  init(_ fault: ReadinessCheck.Fault) {
+    switch fault.check {
+    case .database:
+      self.init("PostgreSQL cannot be reached: \(fault.reason)", .cannotConnect)
+    case .masterKey: self.init(fault.description, .configuration)
+    case .pooler, .readOnly, .schema, .grants, .app, .writes:
+      self.init(fault.description, .notReady)
+    }
   }
 }

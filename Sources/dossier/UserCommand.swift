@@ -1,7 +1,12 @@
+import Administration
 import ArgumentParser
+import Documents
 import EventLoop
 import HTTP
 import JSON
+import OpenID
+import Runtime
+import Tenancy
 
 struct UserCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -151,6 +156,143 @@ struct UserArgument: ParsableArguments {
     run { context, path async throws(CommandFailure) in
       try consent?.ask("\(question) (\(path.split(separator: "/").last ?? ""))")
       return CommandOutput(try await context.send(method, path + suffix, body, to: options.app))
+    }
+  }
+}
+
+struct UserAddressesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "canonicalize",
+    abstract: "Rewrites stored addresses whose domain has another spelling, in all apps.",
+    discussion: """
+      An international domain has two spellings, as münchen.de and xn--mnchen-3ya.de. Both are one \
+      address, which is stored in the second form. The command rewrites the addresses that an older \
+      version has stored otherwise: until then, their users cannot sign in by address. It lists \
+      conflicts: users who have the same address in two spellings. Delete or readdress one of them, \
+      then run the command again. It changes nothing else, and can be repeated.
+      """)
+  @OptionGroup var common: CommonOptions
+
+  @Flag(help: "Only counts what it would rewrite, and lists the conflicts.")
+  var dryRun = false
+
+  func run() throws {
+    common.run { context async throws(CommandFailure) in
+      let apps = try await context.run { context async throws(Failure) in
+        try await Apps.list(context)
+      }
+      var (count, conflicts) = (0, [JSON]())
+      for name in apps.map(\.app.name) {
+        let result = try await context.run(in: name) { context async throws(Failure) in
+          try await StoredAddresses.canonicalize(context, trial: dryRun)
+        }
+        count += result.rewritten
+        conflicts += result.conflicts.map { conflict in
+          [
+            "app": .string(name), "user_id": .string(conflict.user.text),
+            "email": .string(conflict.address), "canonical": .string(conflict.canonical),
+            "other_user_id": .string(conflict.other.text),
+          ]
+        }
+      }
+      let remark = dryRun ? "\(count) addresses would be rewritten" : "\(count) addresses rewritten"
+      return CommandOutput(
+        .array(conflicts), columns: ["app", "user_id", "email", "canonical", "other_user_id"],
+        remark: "\(remark), \(conflicts.count) in conflict",
+        status: conflicts.isEmpty ? .success : .conflict
+      )
+    }
+  }
+}
+
+extension UserCommand {
+  struct Applications: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the applications that a user has allowed to use APIs.",
+      discussion: """
+        --remove revokes all that the user has allowed an application, and ends its sessions. The user \
+        is asked again at the next sign-in.
+        """)
+    @OptionGroup var user: UserArgument
+
+    @Option(help: ArgumentHelp("The application to remove.", valueName: "client"))
+    var remove: String?
+
+    func run() throws {
+      user.options.common.run { context async throws(CommandFailure) in
+        let app = user.options.app
+        guard let id = UserID(try await context.user(user.user, of: app)) else {
+          throw CommandFailure(.notFound)
+        }
+        if let remove {
+          try await context.run(in: app) { context async throws(Failure) in
+            guard let client = ClientID(remove) else { throw .notFound }
+            try await Consents.revoke(client, by: id, context)
+          }
+        }
+        let consents = try await context.run(in: app) { context async throws(Failure) in
+          try await Consents.list(of: id, context)
+        }
+        let rows = consents.map { consent -> JSON in
+          [
+            "client": .string(consent.client.text),
+            "name": consent.name.map(JSON.string) ?? .null,
+            "audience": .string(consent.audience),
+            "scopes": .array(consent.scopes.map(JSON.string)),
+            "updated_at": .string(consent.updatedAt.text),
+          ]
+        }
+        return CommandOutput(.array(rows))
+      }
+    }
+  }
+}
+
+extension UserCommand {
+  struct Document: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Shows a document of a user, or changes it.",
+      discussion: """
+        Members are changed one by one; null removes one. A value that is JSON is taken \
+        as JSON, any other as text. --from replaces the whole document.
+
+          dossier user document ada@example.com metadata
+          dossier user document ada@example.com app-metadata plan=pro display_announcement=true
+          echo '{"theme": "dark"}' | dossier user document ada@example.com metadata --from -
+        """)
+    @OptionGroup var user: UserArgument
+    @Argument(help: .document) var document: DocumentKind
+
+    @Option(
+      help: ArgumentHelp("The new document, in JSON; - is standard input.", valueName: "file")
+    )
+    var from: String?
+
+    @Option(help: "Changes nothing unless the stored version is this one.")
+    var ifVersion: Int?
+
+    @Argument(help: ArgumentHelp("Members to change.", valueName: "member=value"))
+    var members: [NamedValue] = []
+
+    func validate() throws {
+      guard from == nil || members.isEmpty else {
+        throw ValidationError("Give either --from or members.")
+      }
+    }
+
+    func run() throws {
+      user.run { context, path async throws(CommandFailure) in
+        var request = APIRequest(.get, "\(path)/\(document.pathName)")
+        (request.app, request.ifVersion) = (user.options.app, ifVersion)
+        if let from {
+          // The text is sent as it is, which keeps its numbers.
+          (request.method, request.body) = (.put, .text(try InputFile.read(from)))
+        } else if !members.isEmpty {
+          let patch = JSONObject(members.map { ($0.name, $0.json) })
+          (request.method, request.body) = (.patch, .mergePatch(.object(patch)))
+        }
+        return CommandOutput(try await context.send(request).json)
+      }
     }
   }
 }

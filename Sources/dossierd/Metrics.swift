@@ -1,9 +1,11 @@
+import CLinux
 import Configuration
 import Delivery
-import Runtime
 import EventLoop
+import Glibc
 import HTTP
 import Postgres
+import Runtime
 import WireKit
 
 /// The counters of a worker.
@@ -237,4 +239,180 @@ import WireKit
   }
 
   private func sum(_ word: Int) -> UInt64 { board.sum(word, layout: layout) }
+}
+
+/// Memory shared by all workers.
+///
+/// Each counts in its own slot, and any worker can sum all slots.
+///
+/// One worker at a time writes a slot, and leaves its counts to the next one. So sums never
+/// decrease. The words are aligned, have 64 bits and one writer each. So a reader sees either the
+/// old or the new value. The first word of a slot identifies the layout of the rest. The gauges
+/// follow; they end with the worker.
+@EventLoop final class MetricsBoard {
+  static let slots = 256
+  /// Room for some 750 routes: five words each, beside counters and histograms.
+  static let words = 4_096
+  /// The number of gauge words in a slot, the same in every version of the program.
+  nonisolated static let gauges = 63
+  /// The place of the heartbeat in a slot, the last gauge; the same in every version of the program.
+  nonisolated static let heartbeat = gauges
+  /// The descriptor of the board in a worker.
+  static let inherited: Int32 = 3
+  let descriptor: Int32
+  private let memory: UnsafeMutablePointer<UInt64>
+
+  /// Creates a board, for a supervisor or for a standalone worker.
+  convenience init() {
+    let descriptor = CLinux_memfd_create("dossier-metrics", 1)
+    ftruncate(descriptor, off_t(Self.slots * Self.words * 8))
+    self.init(descriptor)
+  }
+
+  /// Maps an existing board.
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+    let length = Self.slots * Self.words * 8
+    let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+    guard let address, address != MAP_FAILED else {
+      preconditionFailure("no memory for metrics: \(systemMessage(errno))")
+    }
+    memory = address.bindMemory(to: UInt64.self, capacity: Self.slots * Self.words)
+  }
+
+  /// Returns a slot.
+  ///
+  /// Empties it if another version of the program wrote it.
+  func open(_ slot: Int, layout: UInt64) -> UnsafeMutablePointer<UInt64> {
+    let start = memory + slot * Self.words
+    if start[0] != layout {
+      start.update(repeating: 0, count: Self.words)
+      start[0] = layout
+    }
+    clear(slot)
+    return start
+  }
+
+  /// Clears the gauges of an ended worker.
+  func clear(_ slot: Int) {
+    (memory + slot * Self.words + 1).update(repeating: 0, count: Self.gauges)
+  }
+
+  /// Returns the number of heartbeats of the worker of a slot; 0 before its first.
+  func heartbeats(of slot: Int) -> UInt64 { memory[slot * Self.words + Self.heartbeat] }
+
+  /// Returns the maximum of a word over all slots of a layout.
+  func greatest(_ word: Int, layout: UInt64) -> UInt64 {
+    (0..<Self.slots).lazy.filter { self.memory[$0 * Self.words] == layout }
+      .map { self.memory[$0 * Self.words + word] }.max() ?? 0
+  }
+
+  /// Returns the sum of a word over all slots of a layout.
+  func sum(_ word: Int, layout: UInt64) -> UInt64 {
+    var sum: UInt64 = 0
+    for slot in 0..<Self.slots where memory[slot * Self.words] == layout {
+      sum &+= memory[slot * Self.words + word]
+    }
+    return sum
+  }
+}
+
+/// A builder of Prometheus's text format.
+///
+/// - Source: Prometheus exposition formats, text version 0.0.4.
+struct MetricsText {
+  private(set) var text = ""
+  private var family = ""
+
+  /// Begins a metric family for the samples that follow, unless it has begun.
+  mutating func family(_ name: String, _ type: String, _ help: String) {
+    guard name != family else { return }
+    family = name
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+  }
+
+  mutating func sample(
+    _ labels: [(String, String)], _ value: some CustomStringConvertible, suffix: String = ""
+  ) {
+    let pairs = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+    text += family + suffix + (labels.isEmpty ? "" : "{\(pairs)}") + " \(value)\n"
+  }
+}
+
+extension Metrics.Gauge {
+  var name: String {
+    switch self {
+    case .databaseUp: "dossier_database_up"
+    case .mailAge: "dossier_mail_queue_oldest_seconds"
+    case .reads, .writes, .searches, .largeReads: "dossier_database_requests_active"
+    case .writesWaiting, .searchesWaiting, .largeReadsWaiting: "dossier_database_requests_waiting"
+    default: "dossier_" + "\(self)".snakeCased
+    }
+  }
+
+  /// The lane of a gauge of requests; gauges of one family follow one another.
+  var lane: String? {
+    switch self {
+    case .reads: "read"
+    case .writes, .writesWaiting: "write"
+    case .searches, .searchesWaiting: "search"
+    case .largeReads, .largeReadsWaiting: "large"
+    default: nil
+    }
+  }
+
+  /// Whether every worker reports the same value, so that values are not summed.
+  var isOfDatabase: Bool { self == .mailQueue || self == .mailAge }
+
+  var help: String {
+    switch self {
+    case .workers: "Running workers, including draining ones."
+    case .ready: "Workers that were ready at their last check."
+    case .databaseUp: "Workers with database connections for reads and writes."
+    case .connections: "Connections of nginx."
+    case .reads, .writes, .searches, .largeReads:
+      "Requests that PostgreSQL works on, by lane; each write, search and large read has a connection."
+    case .writesWaiting, .searchesWaiting, .largeReadsWaiting:
+      "Requests that wait for a connection of their lane."
+    case .hashing: "Passwords that are hashed, or wait for that."
+    case .mailQueue: "Mails in the queue, including abandoned ones; at most 10,000."
+    case .mailAge: "Age of the oldest unsent mail in the queue."
+    }
+  }
+}
+
+extension Metrics.Counter {
+  var name: String {
+    switch self {
+    case .databaseMicroseconds: "dossier_database_seconds_total"
+    case .hashes: "dossier_password_hashes_total"
+    case .eventLoopLag: "dossier_event_loop_lag_max_seconds"
+    default: "dossier_" + "\(self)".snakeCased + "_total"
+    }
+  }
+
+  /// Whether the metric is measured in microseconds and reported in seconds.
+  var isTime: Bool { self == .databaseMicroseconds || self == .eventLoopLag }
+
+  var help: String {
+    switch self {
+    case .workerStarts: "Started workers."
+    case .databaseMicroseconds: "Time that requests waited for PostgreSQL."
+    case .hashes: "Hashed passwords."
+    case .eventLoopStalls: "Turns of an event loop of over 50 ms, in which other requests wait."
+    case .eventLoopLag: "The longest turn since the start."
+    case .mailsSent: "Mails that the relay accepted."
+    case .mailsAbandoned: "Abandoned mails."
+    }
+  }
+}
+
+extension String {
+  /// The name in snake case: `databaseUp` becomes `database_up`.
+  var snakeCased: String {
+    reduce(into: "") { text, character in
+      if character.isUppercase { text += "_" }
+      text += character.lowercased()
+    }
+  }
 }

@@ -1,8 +1,12 @@
-import Runtime
-import Tenancy
+import AppServicesWire
 import EventLoop
 import HTTP
+import ManagementWire
+import OpenIDWire
+import ParraWire
 import RESTWire
+import Runtime
+import Tenancy
 import WireKit
 
 /// The routes for operators and monitoring.
@@ -50,3 +54,10 @@ private func text(_ status: Status, _ text: String) -> Response {
   if status == .unavailable { response.add(.retryAfter, "1") }
   return response
 }
+
+/// The wires of all APIs.
+///
+/// The first one answers paths that belong to none.
+let clientWires: [any Wire] = [
+  RESTWire(), AppServicesWire(), ParraWire(), OpenIDWire(), ManagementWire(),
+]

@@ -1,18 +1,21 @@
+import Accounts
 import CLinux
 import Configuration
-import Accounts
 import Delivery
 import Distribution
-import OpenID
-import Runtime
-import Sessions
-import Tenancy
+import Documents
 import EventLoop
 import FastCGI
 import Glibc
 import HTTP
+import OpenID
 import Outbound
 import Postgres
+import ReferenceData
+import Runtime
+import Sessions
+import Tenancy
+import Transfer
 import WireKit
 
 /// A process that answers requests, with one event loop on one thread.
@@ -247,6 +250,134 @@ extension Exchange: BodySource {
       case .truncated: throw .bodyTruncated
       case .overloaded: throw .overloaded(retryAfter: .seconds(1))
       }
+    }
+  }
+}
+
+/// The tasks of a worker beside its requests.
+extension Worker {
+  /// Reads the lists of passwords, languages and time zones.
+  ///
+  /// The first request that needs them waits for the rest.
+  func readLists() async {
+    if case .failure(let error) = try? await files.run({ ReferenceLists.ofProcess }) {
+      Log.write("error", "\(error)")
+    }
+  }
+
+  /// Runs the maintenance about once an hour.
+  ///
+  /// It deletes expired data. One worker per supervisor runs it, at times that differ between
+  /// hosts.
+  func keepHouse() {
+    EventLoop.task { [database] in
+      let maintenance = Maintenance(database)
+      while true {
+        await EventLoop.sleep(for: .seconds(Int.random(in: 1_800...5_400)))
+        do throws(Failure) {
+          try await SearchIndexes.finishAll(in: database)
+        } catch {
+          Log.write("error", "search indexes: \(error)")
+        }
+        let report = await maintenance.run()
+        if !report.removed.isEmpty { Log.write("info", "removed: \(report.removed)") }
+        for fault in report.faults.sorted() { Log.write("error", "maintenance: \(fault)") }
+      }
+    }
+  }
+
+  /// Records every ten minutes which settings this host uses.
+  func recordHost() {
+    EventLoop.task { [database, fingerprint = configuration.fingerprint] in
+      while true {
+        do throws(DatabaseError) {
+          try await Hosts.record(HostName.own, version: Version.text, fingerprint, in: database)
+          await EventLoop.sleep(for: .seconds(600))
+        } catch {
+          // The log already has the database's error.
+          await EventLoop.sleep(for: .seconds(10))
+        }
+      }
+    }
+  }
+}
+
+/// The monitoring of a worker's own state, with log lines for changes, and metrics.
+extension Worker {
+  /// Starts the database connections.
+  func startDatabase() {
+    database.start { [metrics] state in
+      switch state {
+      case .connecting: break
+      case .connected: Log.write("info", "the database is connected")
+      case .incomplete(let reason):
+        Log.write("warning", "the database refuses further connections: \(reason)")
+      case .away(let reason): Log.write("error", "the database is unavailable: \(reason)")
+      }
+      metrics[.databaseUp] = state.isUp ? 1 : 0
+    }
+  }
+
+  /// Waits until the worker can serve, or until the reason why not is known.
+  ///
+  /// - Parameter whenReady: whether the worker must be able to serve before it starts. If not, it
+  ///   starts and waits for missing parts. It never starts with a master key that is not the
+  ///   database's.
+  /// - Returns: nil, or the reason why it does not start and its exit status.
+  func reasonNotToStart(whenReady: Bool) async -> (String, Int32)? {
+    // Waits up to 10 seconds. In that time, a running database accepts even many workers.
+    let deadline = EventLoop.now() + 10_000_000_000
+    await database.settle()
+    var fault = await readiness.fault()
+    while whenReady, fault?.check == .database, EventLoop.now() < deadline {
+      await EventLoop.sleep(for: .milliseconds(20))
+      fault = await readiness.fault()
+    }
+    guard let fault else { return nil }
+    if fault.check == .masterKey { return (fault.description, 78) }
+    return whenReady ? ("not ready: \(fault)", 69) : nil
+  }
+
+  /// Checks readiness every few seconds, and everything else every second.
+  func watch() {
+    EventLoop.task { [self] in
+      var last: ReadinessCheck.Fault?
+      var isFirst = true
+      while true {
+        let fault = await readiness.fault()
+        metrics[.ready] = fault == nil ? 1 : 0
+        // The database's state changes were already logged.
+        if fault != last, fault?.check != .database, !(isFirst && fault == nil) {
+          Log.write(fault == nil ? "info" : "error", fault.map { "not ready: \($0)" } ?? "ready")
+        }
+        last = fault
+        isFirst = false
+        for _ in 0..<(fault == nil ? 10 : 2) {
+          observe()
+          await EventLoop.sleep(for: .seconds(1))
+        }
+      }
+    }
+  }
+
+  private func observe() {
+    let load = database.load
+    metrics[.reads] = load.express
+    metrics[.writes] = load.exclusive
+    metrics[.writesWaiting] = load.exclusiveWaiting
+    metrics[.searches] = load.search
+    metrics[.searchesWaiting] = load.searchWaiting
+    metrics[.largeReads] = load.large
+    metrics[.largeReadsWaiting] = load.largeWaiting
+    metrics[.hashing] = passwords.pool.load
+  }
+}
+
+extension DatabaseState {
+  fileprivate var isUp: Bool {
+    switch self {
+    case .connected, .incomplete: true
+    case .connecting, .away: false
     }
   }
 }

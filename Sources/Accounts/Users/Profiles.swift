@@ -1,9 +1,9 @@
-package import Runtime
+import Encoding
 package import EventLoop
 package import JSON
-import Encoding
 package import Postgres
 import ReferenceData
+package import Runtime
 import Sessions
 
 /// Reads and changes profiles.
@@ -208,4 +208,91 @@ package enum ProfileQueries {
     """)
 
   package static let all: [any PreparedStatement] = [read, text, change]
+}
+
+/// The profile of a user.
+package struct Profile: Listed {
+  package let id: UserID
+  package let createdAt: Timestamp
+  package let updatedAt: Timestamp
+  package let version: Int
+  package let isAnonymous: Bool
+  package let isBlocked: Bool
+  package let email: String?
+  package let isEmailVerified: Bool
+  package let name: String?
+  package let givenName: String?
+  package let familyName: String?
+  package let nickname: String?
+  package let phone: String?
+  package let locale: String?
+  package let zone: String?
+  /// The name of the picture, for `Pictures.show`.
+  package let picture: String?
+
+  package var cursor: UserID { id }
+
+  /// The name, or what stands for it in protocols that require one.
+  package var shownName: String { name ?? email ?? nickname ?? id.text }
+
+  /// The nickname, or what stands for it in protocols that require one.
+  package var shownNickname: String {
+    nickname ?? email.map { String($0.prefix { $0 != "@" }) } ?? shownName
+  }
+
+  /// Reads the columns of `SQL.profile`.
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    createdAt = try row.time(1)
+    updatedAt = try row.time(2)
+    version = try row.int(3)
+    isAnonymous = try row.bool(4)
+    isBlocked = try row.bool(5)
+    email = row.text(ifAny: 6)
+    isEmailVerified = try row.bool(7)
+    name = row.text(ifAny: 8)
+    givenName = row.text(ifAny: 9)
+    familyName = row.text(ifAny: 10)
+    nickname = row.text(ifAny: 11)
+    phone = row.text(ifAny: 12)
+    locale = row.text(ifAny: 13)
+    zone = row.text(ifAny: 14)
+    picture = row.text(ifAny: 15)
+  }
+}
+
+extension SQL {
+  /// The columns of a profile, of a statement that reads or changes `users c`.
+  package static let profile: SQL = """
+    c.user_id, c.created_at, c.updated_at, c.version, c.anonymous, c.blocked_at is not null,
+      c.email, c.email_verified, c.name, c.given_name, c.family_name, c.nickname, c.phone,
+      c.locale, c.zone, c.picture
+    """
+}
+
+/// A profile as JSON text.
+package struct ProfileText: RowDecodable {
+  package let json: [UInt8]
+  package let version: Int
+
+  package init(from row: Row) throws(DatabaseError) {
+    json = try row.bytes(0)
+    version = try row.int(1)
+  }
+}
+
+extension Profile {
+  /// Returns the profile as JSON; `picturePath` returns the path of a picture.
+  package func json(picturePath: (String) -> String) -> JSON {
+    func text(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
+    return [
+      "id": .string(id.text), "created_at": .string(createdAt.text),
+      "updated_at": .string(updatedAt.text), "version": .number(JSONNumber(version)),
+      "anonymous": .bool(isAnonymous), "blocked": .bool(isBlocked), "email": text(email),
+      "email_verified": .bool(isEmailVerified), "name": text(name),
+      "given_name": text(givenName), "family_name": text(familyName),
+      "nickname": text(nickname), "phone": text(phone), "locale": text(locale),
+      "zone": text(zone), "picture": text(picture.map(picturePath)),
+    ]
+  }
 }

@@ -1,8 +1,9 @@
+package import EventLoop
+package import Imaging
+import JSON
+package import Postgres
 package import Runtime
 package import Sessions
-import EventLoop
-import JSON
-import Postgres
 
 /// Users, and their creation.
 package enum Users {
@@ -76,4 +77,72 @@ extension RequestContext {
   package func requireOpen(_ way: LoginMethod) throws(Failure) {
     guard app.accountSettings.isOpen(way) else { throw .loginMethodDisabled(way) }
   }
+}
+
+extension Users {
+  /// Deletes a locked user in a transaction, and records it.
+  ///
+  /// The maintenance and the deletion of an app run the same statement.
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - heir: the user to whom the credentials go; nil for none.
+  ///   - transaction: the transaction.
+  /// - Returns: the name of the picture, whose file is to be deleted after the commit.
+  /// - Throws: `.databaseUnavailable`.
+  @discardableResult
+  @EventLoop package static func remove(
+    _ user: UserID, linkedTo heir: UserID? = nil, in transaction: Transaction
+  ) async throws(Failure) -> String? {
+    let app = transaction.app.id
+    try await LogoutNotices.queue(of: user, app: app, isDeleted: true, in: transaction)
+    let subjects = transaction.send(SubjectQueries.ofUser, user)
+    let removed = transaction.send(UserRemovalQueries.remove, user)
+    Subjects.release(try await subjects.rows(), of: user, in: transaction)
+    let detail: JSON = heir.map { ["linked_to": .string($0.text)] } ?? [:]
+    Event("user_delete", of: user, detail: detail).record(in: transaction)
+    return try await removed.rows().first?.name
+  }
+}
+
+package enum UserRemovalQueries {
+  /// Deletes a user and returns its picture; no row if the user does not exist.
+  ///
+  /// Its subjects are deleted by their keys.
+  package static let remove = Statement<ReplacedPicture, UserID>(
+    "users.remove",
+    """
+    with flows as (delete from authentication_flows where place = $1),
+      answers as (delete from idempotency_keys where owner = $1)
+    delete from users where user_id = $1
+    returning picture
+    """)
+
+  package static let all: [any PreparedStatement] = [remove]
+}
+
+package enum UsersQueries {
+  /// - Parameter 3: whether it is anonymous.
+  /// - Parameter 4: members of the profile.
+  /// - Parameter 5: the address; null without one.
+  static let create = Statement<NoRow, UserID, AppID, Bool, TextBytes, String?>(
+    "users.create",
+    """
+    insert into users (user_id, app_id, anonymous, email, name, given_name, family_name, nickname,
+      phone, locale, zone)
+    values ($1, $2, $3, $5, $4::jsonb ->> 'name', $4::jsonb ->> 'given_name',
+      $4::jsonb ->> 'family_name', $4::jsonb ->> 'nickname', $4::jsonb ->> 'phone',
+      $4::jsonb ->> 'locale', $4::jsonb ->> 'zone')
+    """)
+
+  /// Replaces the hash of the same password, unless the password has changed meanwhile.
+  static let renewHash = Statement<NoRow, UserID, String, String>(
+    "users.renew_hash",
+    """
+    with linked as (
+      update identities set password_hash = $3 where user_id = $1 and password_hash = $2
+    )
+    update passwords set hash = $3 where user_id = $1 and hash = $2
+    """)
+
+  package static let all: [any PreparedStatement] = [create, renewHash]
 }

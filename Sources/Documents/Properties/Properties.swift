@@ -1,8 +1,8 @@
 internal import Crypto
-package import Runtime
 import EventLoop
 package import JSON
-import Postgres
+package import Postgres
+package import Runtime
 import Sessions
 
 /// Properties: a few small values of a user, by key.
@@ -178,5 +178,162 @@ extension PropertySet {
         ]
       }
     )
+  }
+}
+
+extension Properties {
+  /// Moves the properties of an anonymous user to the user of the request.
+  ///
+  /// A value that the user of the request has stays, and the limit on their number holds. The
+  /// anonymous user has none afterwards, so no other user can get them.
+  /// - Parameters:
+  ///   - guest: the anonymous user, in a live session.
+  ///   - user: the user of the request.
+  ///   - equality: when a key of one user is that of the other.
+  ///   - context: the context of the request.
+  /// - Throws: `.sessionEnded` if one of the sessions has ended, or the first user is not anonymous;
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func move(
+    from guest: Principal, to user: UserID, equating equality: KeyEquality,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let anonymous = guest.user, anonymous != user else { return }
+    try await context.transaction { transaction async throws(Failure) in
+      var floors: [UserID: Int] = [:]
+      // In the order of ids, so that two concurrent moves do not deadlock.
+      for one in [anonymous, user].sorted(by: { $0.text < $1.text }) {
+        let locked =
+          one == user
+          ? try await transaction.run(PropertyQueries.lock, user, context.principal)
+          : try await transaction.run(PropertyQueries.lockAnonymous, anonymous, guest)
+        floors[one] = try locked.first.orGone(context)
+      }
+      var source = try await set(of: anonymous, floors[anonymous] ?? 0, in: transaction)
+      guard !source.properties.isEmpty else { return }
+      var target = try await set(of: user, floors[user] ?? 0, in: transaction)
+      try target.apply(.merge(source.missing(in: target, equality)))
+      try source.apply(.removeAll)
+      try await write(target, of: user, in: transaction)
+      try await write(source, of: anonymous, in: transaction)
+    }
+  }
+}
+
+extension PropertySet {
+  /// Returns the properties that another set lacks, in the order of keys, as many as fit in.
+  fileprivate func missing(in other: PropertySet, _ equality: KeyEquality) -> JSONObject {
+    let own = properties.values.sorted { ByteString($0.key) < ByteString($1.key) }
+      .map { ($0.key, $0.value) }
+    guard case .merge(let spelled) = other.spelled(.merge(JSONObject(own)), equality) else {
+      return JSONObject()
+    }
+    let missing = spelled.filter { other.properties[ByteString($0.key)] == nil }
+    let room = max(0, Self.limit - other.properties.count)
+    return JSONObject(missing.prefix(room).map { ($0.key, $0.value) })
+  }
+}
+
+/// A property; nil in a row without one.
+struct PropertyRow: RowDecodable {
+  let property: Property?
+
+  init(from row: Row) throws(DatabaseError) {
+    guard !row.isNull(0) else {
+      property = nil
+      return
+    }
+    property = Property(key: try row.text(0), value: try row.json(1), version: try row.int(2))
+  }
+}
+
+package enum PropertyQueries {
+  /// Returns at least one row if the session is live.
+  ///
+  /// Served by the primary key.
+  static let read = Statement<PropertyRow, UserID, Principal>(
+    "properties.read",
+    """
+    select p.key, p.value, p.version
+    from users c left join properties p on p.user_id = $1
+    where \(.isAuthorized) order by p.key
+    """)
+
+  /// Locks the user's properties; returns no row if the session has ended.
+  static let lock = Statement<Int, UserID, Principal>(
+    "properties.lock",
+    """
+    select c.property_version_floor from users c where \(.isAuthorized) for no key update of c
+    """)
+
+  /// Locks the properties of an anonymous user, as `lock`; returns no row for any other user.
+  static let lockAnonymous = Statement<Int, UserID, Principal>(
+    "properties.lock_anonymous",
+    """
+    select c.property_version_floor from users c where c.anonymous and \(.isAuthorized)
+    for no key update of c
+    """)
+
+  static let stored = Statement<PropertyRow, UserID>(
+    "properties.stored", "select key, value, version from properties where user_id = $1"
+  )
+
+  /// Deletes keys.
+  ///
+  /// - Parameter 3: the floor after the deletion.
+  static let remove = Statement<NoRow, UserID, TextArray, Int>(
+    "properties.remove",
+    """
+    with removed as (delete from properties where user_id = $1 and key = any ($2::text[]))
+    update users set property_version_floor = $3::bigint where user_id = $1 and property_version_floor <> $3::bigint
+    """)
+
+  /// Writes keys with their new versions.
+  static let write = Statement<NoRow, UserID, TextBytes>(
+    "properties.write",
+    """
+    insert into properties (user_id, key, value, version)
+    select u.user_id, w.key, w.value, w.version
+    from users u
+    cross join jsonb_to_recordset($2::jsonb) as w (key text, value text, version bigint)
+    where u.user_id = $1
+    on conflict (user_id, key) do update
+    set value = excluded.value, version = excluded.version, updated_at = excluded.updated_at
+    """)
+
+  package static let all: [any PreparedStatement] = [
+    read, lock, lockAnonymous, stored, remove, write,
+  ]
+}
+
+extension ErrorType {
+  package static let versionConflict = ErrorType("version_conflict", .conflict)
+    .titled("The stored property does not have the expected version.")
+    .remedied(
+      "Ask the user which value to keep. Then repeat the request with keep=new or keep=old, or "
+        + "with current_version in If-Match."
+    )
+  package static let tooManyProperties = ErrorType("property_limit", .conflict)
+    .titled("The user would have too many properties.")
+    .remedied("Remove properties first. Store larger data in custom data.")
+
+  package static let propertyErrors = [versionConflict, tooManyProperties]
+}
+
+extension Failure {
+  /// Returns the error for a property that is absent, or whose version the client did not name.
+  package static func versionConflict(key: String, _ stored: Property?, expected: [Int]) -> Failure
+  {
+    Failure(
+      .versionConflict,
+      members: [
+        ("key", .string(key)), ("value", stored?.value ?? .null),
+        ("current_version", .number(JSONNumber(stored?.version ?? 0))),
+        ("expected_versions", .array(expected.map { .number(JSONNumber($0)) })),
+      ]
+    )
+  }
+
+  package static func tooManyProperties(limit: Int) -> Failure {
+    Failure(.tooManyProperties, limit: limit)
   }
 }

@@ -1,6 +1,7 @@
 import Accounts
-import Postgres
-import Runtime
+import EventLoop
+package import Postgres
+package import Runtime
 
 /// A statement of a search that is being composed.
 struct ComposedSearch<Row: RowDecodable> {
@@ -183,4 +184,215 @@ struct ComposedSearch<Row: RowDecodable> {
     }
     if key != nil { append(")") }
   }
+}
+
+extension ComposedSearch {
+  /// Appends a query of the users that satisfy at least one of these terms.
+  mutating func candidates(_ terms: [FilterTerm], upTo most: Int) {
+    for (index, term) in terms.enumerated() {
+      if index > 0 { append(" union all ") }
+      candidates(term, most)
+    }
+  }
+
+  /// Appends a query of the users of the app.
+  mutating func users(upTo most: Int) {
+    append("(select user_id from users where app_id = ")
+    statement.bind(app, as: "text")
+    limit(most)
+  }
+
+  /// Appends a query of the user ids that an index finds for a term.
+  ///
+  /// Ranges are in the order of their index, so that the planner has no cheaper way.
+  private mutating func candidates(_ term: FilterTerm, _ most: Int) {
+    switch term.subject {
+    case .profile(let member):
+      append("(select user_id from users where app_id = ")
+      statement.bind(app, as: "text")
+      if let cursor {
+        append(" and user_id > ")
+        statement.bind(cursor, as: "text")
+      }
+      append(" and ")
+      condition(member, term.test)
+      if term.test.isRange {
+        append(" order by ")
+        append(member.column)
+      }
+      limit(most)
+    case .provider:
+      append("(select user_id from identity_subjects where app_id = ")
+      statement.bind(app, as: "text")
+      append(" and ")
+      compare(term.test) { $0.append("provider") }
+      limit(most)
+    case .document:
+      guard let index = cover.index(for: term) else { return append("(select null where false)") }
+      candidates(index, term.test, most)
+    }
+  }
+
+  private mutating func candidates(_ index: SearchIndex, _ test: FilterTest, _ most: Int) {
+    switch test {
+    case .contains(let comparisons):
+      append("(select v.user_id from search_values v where ")
+      for (place, one) in comparisons.enumerated() {
+        if place > 0 { append(" and ") }
+        condition(index, .compares(one.comparison, one.value))
+      }
+      order(by: index, most)
+      append(" union all ")
+      withoutValue(index, most)
+    case .exists, .isFilled:
+      // One query for each index of the table that starts with the index id.
+      append("(select v.user_id from search_values v where ")
+      append(index.column)
+      append(" is not null and ")
+      condition(index, .exists)
+      order(by: index, most)
+      append(" union all ")
+      withoutValue(index, most)
+    case .compares, .isOneOf:
+      append("(select v.user_id from search_values v where ")
+      condition(index, test)
+      if test.isRange { order(by: index, most) } else { limit(most) }
+    }
+  }
+
+  /// Appends a query of the users whose value is of another kind, such as a list.
+  private mutating func withoutValue(_ index: SearchIndex, _ most: Int) {
+    append(
+      """
+      (select v.user_id from search_values v
+      where v.text_value is null and v.number_value is null and v.boolean_value is null and
+      """)
+    append(" ")
+    condition(index, .exists)
+    limit(most)
+  }
+
+  private mutating func order(by index: SearchIndex, _ most: Int) {
+    append(" order by ")
+    append(index.column)
+    limit(most)
+  }
+
+  private mutating func limit(_ most: Int) {
+    append(" limit ")
+    statement.bind(most + 1, as: "bigint")
+    append(")")
+  }
+}
+
+/// The kinds of documents with a search index, as the worker last read them.
+///
+/// It only saves a round trip: the statement that writes a document looks up the indexes itself.
+package struct IndexedDocuments: AppPart {
+  fileprivate(set) var kinds: Set<DocumentKind> = []
+
+  package static func load(
+    _ database: Database, _ known: [AppID: IndexedDocuments]
+  ) async throws(DatabaseError) -> [AppID: IndexedDocuments] {
+    var apps: [AppID: IndexedDocuments] = [:]
+    for row in try await database.read(SearchValueQueries.kinds) {
+      apps[row.app, default: IndexedDocuments()].kinds.insert(row.kind)
+    }
+    return apps
+  }
+}
+
+extension App {
+  var indexedDocuments: IndexedDocuments { part() ?? IndexedDocuments() }
+}
+
+struct IndexedKind: RowDecodable {
+  let app: AppID
+  let kind: DocumentKind
+
+  init(from row: Row) throws(DatabaseError) {
+    app = try row.id(0)
+    kind = try row.documentKind(1)
+  }
+}
+
+/// The values of users' documents at search indexes.
+enum SearchValues {
+  /// Sends the statements that write the values of a document, in the transaction that wrote it.
+  ///
+  /// `indexes` are those of its kind, as `SearchValueQueries.indexes` returns them.
+  @EventLoop static func send(
+    of document: DocumentKind, _ user: UserID, _ indexes: String,
+    in transaction: DatabaseTransaction
+  ) {
+    _ = transaction.send(SearchValueQueries.put, user, document, indexes)
+    _ = transaction.send(SearchValueQueries.remove, user, document, indexes)
+  }
+}
+
+extension SQL {
+  /// The condition that the document `d` has a list inside the path of the index `i`.
+  fileprivate static let isInsideList: SQL = """
+    exists (select 1 from generate_series(1, cardinality(i.path) - 1) length
+          where jsonb_typeof(d.body #> i.path[1:length]) = 'array')
+    """
+}
+
+package enum SearchValueQueries {
+  /// Returns the kinds of documents that have an index, for all apps.
+  static let kinds = Statement<IndexedKind>(
+    "search_values.kinds", "select distinct app_id, document_kind from search_indexes"
+  )
+
+  /// Returns the indexes of a kind that writers maintain, as JSON; no row without one.
+  static let indexes = Statement<String, AppID, DocumentKind>(
+    "search_values.indexes",
+    """
+    select jsonb_agg(jsonb_build_object('index_id', index_id, 'path', to_jsonb(path), 'kind', kind))
+    from search_indexes where app_id = $1 and document_kind = $2 and state <> 'removing'
+    having count(*) > 0
+    """)
+
+  /// Writes the values of a document that have changed.
+  ///
+  /// A document with a list inside the path has a row too: a member of its elements may match.
+  ///
+  /// - Parameter 3: the indexes.
+  static let put = Statement<NoRow, UserID, DocumentKind, String>(
+    "search_values.put",
+    """
+    insert into search_values (user_id, index_id, text_value, number_value, boolean_value)
+    select d.user_id, i.index_id, n.text_value, n.number_value, n.boolean_value
+    from documents d
+    cross join jsonb_to_recordset($3::jsonb) as i (index_id text, path text[], kind text)
+    cross join lateral (
+      select d.body #> i.path as value, jsonb_typeof(d.body #> i.path) as type) f
+    cross join lateral (
+      select case when i.kind = 'text' and f.type = 'string' then left(f.value #>> '{}', 256) end
+          as text_value,
+        case when i.kind = 'number' and f.type = 'number' then f.value::numeric end as number_value,
+        case when i.kind = 'boolean' and f.type = 'boolean' then f.value::boolean end
+          as boolean_value) n
+    where d.user_id = $1 and d.kind = $2 and (f.type <> 'null' or \(.isInsideList)) and not exists (
+      select 1 from search_values v
+      where v.user_id = $1 and v.index_id = i.index_id
+        and v.text_value is not distinct from n.text_value
+        and v.number_value is not distinct from n.number_value
+        and v.boolean_value is not distinct from n.boolean_value)
+    on conflict (user_id, index_id) do update set text_value = excluded.text_value,
+      number_value = excluded.number_value, boolean_value = excluded.boolean_value
+    """)
+
+  /// Deletes the values of a document that are null or missing now.
+  static let remove = Statement<NoRow, UserID, DocumentKind, String>(
+    "search_values.remove",
+    """
+    delete from search_values v
+    using documents d, jsonb_to_recordset($3::jsonb) as i (index_id text, path text[])
+    where v.user_id = $1 and d.user_id = $1 and d.kind = $2 and v.index_id = i.index_id
+      and coalesce(jsonb_typeof(d.body #> i.path), 'null') = 'null'
+      and not \(.isInsideList)
+    """)
+
+  package static let all: [any PreparedStatement] = [kinds, indexes, put, remove]
 }

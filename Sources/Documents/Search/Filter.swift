@@ -1,5 +1,6 @@
 import Accounts
 import Encoding
+import JSON
 
 /// A search filter for users: terms combined with `and`, `or` and `not`.
 ///
@@ -182,4 +183,292 @@ package enum ProfileMember: String, Sendable, CaseIterable {
     default: false
     }
   }
+}
+
+extension FilterValue {
+  /// The value as a parameter of a statement.
+  package var parameter: String {
+    switch self {
+    case .text(let text), .number(let text), .time(let text): text
+    case .boolean(let flag): flag ? "true" : "false"
+    }
+  }
+
+  fileprivate var json: JSON {
+    switch self {
+    case .text(let text), .time(let text): .string(text)
+    case .number(let text): .number(JSONNumber(text))
+    case .boolean(let flag): .bool(flag)
+    }
+  }
+}
+
+extension FilterTest {
+  /// Returns a path of SQL/JSON that exists if the test is true, and its variables; nil for a test
+  /// for which lists are not transparent.
+  ///
+  /// The path is lax: each step looks into the elements of a list.
+  func jsonPath(from names: [String]) -> (path: String, variables: String)? {
+    let place = "$" + names.map { ".\(JSON.string($0).text)" }.joined()
+    switch self {
+    case .isFilled:
+      let types = ["object", "array", "null"].map { "@.type() != \"\($0)\"" }
+      return ("\(place).** ? (\(types.joined(separator: " && ")))", "{}")
+    case .contains(let comparisons):
+      var variables = JSONObject()
+      let terms = comparisons.enumerated().map { number, one in
+        if let pattern = one.pattern { return "@ like_regex \(JSON.string(pattern).text)" }
+        variables["v\(number)"] = one.value.json
+        return "@ \(one.jsonPath) $v\(number)"
+      }
+      return ("\(place) ? (\(terms.joined(separator: " && ")))", JSON.object(variables).text)
+    case .exists, .compares, .isOneOf: return nil
+    }
+  }
+
+  /// Whether only the document can tell: an index has no row for each element of a list, one for a
+  /// list inside the path, and only the start of a long text.
+  var readsDocument: Bool {
+    switch self {
+    case .exists, .isFilled, .contains: true
+    case .compares(let comparison, _): comparison.isUnindexed
+    case .isOneOf: false
+    }
+  }
+
+  /// Whether the values of an index that pass the test are a range, which may be long.
+  var isRange: Bool {
+    switch self {
+    case .compares(.equal, _), .isOneOf: false
+    case .compares, .exists, .isFilled, .contains: true
+    }
+  }
+
+  /// The SQL type of the array of values of an `in`.
+  var arrayType: StaticString {
+    switch kind {
+    case .number: "numeric[]"
+    case .boolean: "boolean[]"
+    case .time: "timestamptz[]"
+    case .text, nil: "text[]"
+    }
+  }
+}
+
+extension FilterComparison {
+  /// The operator in a path of SQL/JSON.
+  fileprivate var jsonPath: String {
+    switch comparison {
+    case .equal, .unequal: "=="
+    case .beginsWith: "starts with"
+    default: comparison.rawValue
+    }
+  }
+
+  /// The pattern of a comparison that only a pattern can express; nil for others.
+  ///
+  /// The value stands for itself: a backslash escapes each mark of ASCII.
+  fileprivate var pattern: String? {
+    guard comparison.isUnindexed else { return nil }
+    var pattern = ""
+    for scalar in value.parameter.unicodeScalars {
+      let isMark = scalar.isASCII && scalar.value > 0x20 && !UInt8(ascii: scalar).isLetterOrDigit
+      if isMark { pattern += "\\" }
+      pattern.unicodeScalars.append(scalar)
+    }
+    return comparison == .endsWith ? pattern + "$" : pattern
+  }
+}
+
+extension FilterOperator {
+  /// The operator in SQL; the composer handles the others itself.
+  package var sql: StaticString {
+    switch self {
+    case .equal, .unequal, .beginsWith, .endsWith, .includes: " = "
+    case .less: " < "
+    case .lessOrEqual: " <= "
+    case .greater: " > "
+    case .greaterOrEqual: " >= "
+    }
+  }
+}
+
+extension SearchIndex {
+  /// The column of `search_values` that has its values.
+  var column: StaticString {
+    switch kind {
+    case .text, .time: "v.text_value"
+    case .number: "v.number_value"
+    case .boolean: "v.boolean_value"
+    }
+  }
+}
+
+extension ProfileMember {
+  /// The column, in the form in which it is indexed.
+  package var column: StaticString {
+    switch self {
+    case .id: "user_id"
+    case .name: "name_key(name) collate \"C\""
+    case .givenName: "name_key(given_name) collate \"C\""
+    case .familyName: "name_key(family_name) collate \"C\""
+    case .nickname: "name_key(nickname) collate \"C\""
+    case .email: "email_key(email) collate \"C\""
+    case .emailDomain: "split_part(email_key(email), '@', -1) collate \"C\""
+    case .phone: "phone collate \"C\""
+    case .locale: "locale collate \"C\""
+    case .zone: "zone collate \"C\""
+    case .createdAt: "created_at"
+    case .updatedAt: "updated_at"
+    case .lastLoginAt: "last_login_at"
+    case .loginCount: "login_count"
+    case .anonymous: "anonymous"
+    case .blocked: "(blocked_at is not null)"
+    case .emailVerified: "email_verified"
+    }
+  }
+
+  /// The column of a member that is compared by a key, and the start of the call for its values.
+  var keyed: (column: StaticString, call: StaticString)? {
+    switch self {
+    case .name: ("name", "name_key(")
+    case .givenName: ("given_name", "name_key(")
+    case .familyName: ("family_name", "name_key(")
+    case .nickname: ("nickname", "name_key(")
+    case .email, .emailDomain: ("email", "email_key(")
+    default: nil
+    }
+  }
+}
+
+/// Finds terms of a filter that indexes cover and that, together, find every matching user.
+struct FilterCover {
+  private let indexes: [SearchIndex]
+
+  init(_ indexes: [SearchIndex]) { self.indexes = indexes }
+
+  /// The indexed paths, as filters spell them.
+  var paths: [String] {
+    ProfileMember.allCases.filter(\.isIndexed).map(\.rawValue) + indexes.map(\.path)
+  }
+
+  /// Returns the paths of a filter that an index could cover, as filters spell them.
+  func missing(in filter: Filter) -> [String] {
+    var paths: [String] = []
+    for term in filter.terms {
+      guard case .document(let document, let names) = term.subject, index(for: term) == nil else {
+        continue
+      }
+      let path = Filter.spelled(document, names)
+      if !paths.contains(where: { $0.hasSameBytes(as: path) }) { paths.append(path) }
+    }
+    return paths
+  }
+
+  /// Returns the index for a term; nil also if it holds values of another kind.
+  func index(for term: FilterTerm) -> SearchIndex? {
+    guard case .document(let document, let names) = term.subject else { return nil }
+    return indexes.first {
+      $0.isOn(document, names) && (term.test.kind == nil || term.test.kind == $0.kind)
+    }
+  }
+
+  /// Returns the cheapest terms of which each matching user satisfies at least one; nil without
+  /// any.
+  func best(of conjuncts: [Filter]) -> [FilterTerm]? {
+    conjuncts.compactMap(terms).min { cost($0) < cost($1) }
+  }
+
+  private func terms(_ filter: Filter) -> [FilterTerm]? {
+    switch filter {
+    case .term(let term): return isCovered(term) ? [term] : nil
+    case .not: return nil
+    case .and(let parts): return best(of: parts)
+    case .or(let parts):
+      let branches = parts.compactMap(terms)
+      return branches.count == parts.count ? branches.flatMap(\.self) : nil
+    }
+  }
+
+  private func isCovered(_ term: FilterTerm) -> Bool {
+    switch term.test {
+    case .compares(let comparison, _) where comparison == .unequal || comparison.isUnindexed:
+      return false
+    case .contains(let all) where all.contains(where: \.comparison.isUnindexed): return false
+    default: break
+    }
+    return switch term.subject {
+    case .profile(let member): member.isIndexed
+    case .document: index(for: term) != nil
+    // Almost all users have an identity of this server.
+    case .provider: term.test.providers.allSatisfy { $0.utf8.starts(with: "jwt:".utf8) }
+    }
+  }
+
+  /// Estimates the cost by the most expensive term.
+  private func cost(_ terms: [FilterTerm]) -> Int {
+    terms.map { term in
+      switch term.test {
+      case _ where term.subject == .provider: 3
+      case .compares(.equal, _), .isOneOf: 0
+      case .compares(.beginsWith, _), .contains: 1
+      case .compares: 2
+      case .exists, .isFilled: 3
+      }
+    }.max() ?? 0
+  }
+}
+
+extension FilterTest {
+  /// The providers of a term on `provider`.
+  fileprivate var providers: [String] {
+    if case .isOneOf(let values) = self { values.map(\.parameter) } else { [""] }
+  }
+}
+
+/// The limits of a filter.
+package enum FilterLimits {
+  /// Bytes of the text, so that a URL with it, percent-encoded, passes through proxies.
+  package static let length = 2_000
+  /// Nested parentheses and `not`.
+  package static let depth = 16
+  /// Terms: each may be a lookup for every user that another term finds.
+  package static let terms = 32
+  /// Values of one `in`.
+  package static let values = 100
+  /// Characters of a string: one less than an index stores of a value.
+  package static let characters = 255
+  /// Candidates that a page looks up by their ids.
+  ///
+  /// If more users satisfy an indexed term, a page walks the users in the order of their ids until
+  /// it is full.
+  package static let candidates = 10_000
+  /// Users of an app that a filter without an index may read, if none of them matches.
+  package static let scanned = 50_000
+  /// Names in a path.
+  package static let names = 8
+  /// Characters of a name in a path.
+  package static let nameCharacters = 128
+}
+
+/// The place and the reason of an error in a filter.
+package struct FilterError: Error, Sendable, Equatable {
+  package enum Rule: String, Sendable {
+    case length = "filter.length"
+    case utf8 = "filter.utf8"
+    case depth = "filter.depth"
+    case terms = "filter.terms"
+    case syntax = "filter.syntax"
+    case path = "filter.path"
+    case member = "filter.member"
+    case `operator` = "filter.operator"
+    case value = "filter.value"
+    case kind = "filter.kind"
+  }
+
+  package let rule: Rule
+  /// The offset in the text, in bytes from 0.
+  package let position: Int
+  /// The rule, in one sentence.
+  package let detail: String
 }

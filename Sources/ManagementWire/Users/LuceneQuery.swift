@@ -1,7 +1,11 @@
 package import Documents
 import Encoding
+import EventLoop
 import JSON
+import OpenID
 package import Runtime
+import Sessions
+import Tenancy
 
 /// A search in the subset of Lucene's syntax that Auth0 documents.
 ///
@@ -280,5 +284,212 @@ private struct LuceneField {
       }
     guard let made else { throw scanner.fault("the value does not suit the field") }
     return made
+  }
+}
+
+extension Filter {
+  /// The prefix of an identity's id whose provider is unknown, in place of `auth0|`.
+  static let anyProvider = "|"
+
+  /// Returns the filter with ids of users and providers as they are stored, in place of the API's.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop func resolved(_ context: RequestContext) async throws(Failure) -> Filter {
+    switch self {
+    case .term(let term): return .term(try await term.resolved(context))
+    case .not(let inner): return .not(try await inner.resolved(context))
+    case .and(let parts): return .and(try await Self.resolved(parts, context))
+    case .or(let parts): return .or(try await Self.resolved(parts, context))
+    }
+  }
+
+  @EventLoop private static func resolved(
+    _ parts: [Filter], _ context: RequestContext
+  ) async throws(Failure) -> [Filter] {
+    var resolved: [Filter] = []
+    for part in parts { resolved.append(try await part.resolved(context)) }
+    return resolved
+  }
+}
+
+extension FilterTerm {
+  @EventLoop fileprivate func resolved(
+    _ context: RequestContext
+  ) async throws(Failure) -> FilterTerm {
+    guard case .compares(.equal, .text(let text)) = test else { return self }
+    let stored: [String]
+    switch subject {
+    case .profile(.id): stored = try await Self.users(text, context).map(\.text)
+    case .provider: stored = try await Self.providers(text, context)
+    case .profile, .document: return self
+    }
+    // No user has an empty id or provider.
+    let values = stored.isEmpty ? [""] : stored
+    return FilterTerm(subject: subject, test: .isOneOf(values.map(FilterValue.text)))
+  }
+
+  @EventLoop private static func users(
+    _ id: String, _ context: RequestContext
+  ) async throws(Failure) -> [UserID] {
+    guard id.utf8.starts(with: Filter.anyProvider.utf8) else {
+      return try await ForeignIDs.user(of: id, context).map { [$0] } ?? []
+    }
+    let part = String(Substring(id.utf8.dropFirst(Filter.anyProvider.utf8.count)))
+    return try await UserLinks.users(ofIdentity: part, context)
+  }
+
+  /// Returns the stored names of a provider or connection.
+  @EventLoop private static func providers(
+    _ name: String, _ context: RequestContext
+  ) async throws(Failure) -> [String] {
+    switch name {
+    case "auth0", ClientSettings.Connection.password.auth0Name:
+      return ["password", "linked-password"]
+    case "email", "anonymous": return [name]
+    default:
+      return try await Issuers.list(of: context.app.name, context).filter {
+        $0.name.hasSameBytes(as: name) || $0.issuer.hasSameBytes(as: name)
+      }.map { IdentityProvider(ofIssuer: $0.issuer).text }
+    }
+  }
+}
+
+/// Reads the words of a search, byte by byte.
+struct LuceneScanner {
+  struct Value {
+    let text: String
+    let isQuoted: Bool
+    /// Whether it begins with an asterisk, and more follows.
+    let isSuffix: Bool
+    /// Whether it ends with an asterisk.
+    let isPrefix: Bool
+
+    var hasWildcard: Bool { isSuffix || isPrefix }
+  }
+
+  private let bytes: [UInt8]
+  private var place = 0
+
+  init(_ text: String) { bytes = Array(text.utf8) }
+
+  func fault(_ reason: String) -> Failure {
+    .queryMalformed("The search is invalid at byte \(place): \(reason).")
+  }
+
+  var isAtEnd: Bool {
+    mutating get {
+      skipSpaces()
+      return place == bytes.count
+    }
+  }
+
+  private mutating func skipSpaces() {
+    while place < bytes.count, bytes[place] == UInt8(ascii: " ") { place += 1 }
+  }
+
+  /// Reads a character after spaces; returns false, without reading it, for another.
+  mutating func take(_ character: Unicode.Scalar) -> Bool {
+    skipSpaces()
+    guard place < bytes.count, bytes[place] == UInt8(ascii: character) else { return false }
+    place += 1
+    return true
+  }
+
+  /// Reads these bytes.
+  mutating func take(word: String) -> Bool {
+    skipSpaces()
+    guard bytes[place...].starts(with: word.utf8) else { return false }
+    place += word.utf8.count
+    return true
+  }
+
+  /// Reads an operator, which a space or a parenthesis follows.
+  mutating func take(keyword: String) -> Bool {
+    skipSpaces()
+    let end = place + keyword.utf8.count
+    guard bytes[place...].starts(with: keyword.utf8), end < bytes.count,
+      " (\"-[{".utf8.contains(bytes[end]) || keyword == "TO"
+    else { return false }
+    place = end
+    return true
+  }
+
+  /// Reads a field and its colon; returns nil, without reading, for anything else.
+  mutating func field() -> String? {
+    let start = place
+    guard let name = name(), place < bytes.count, bytes[place] == UInt8(ascii: ":") else {
+      place = start
+      return nil
+    }
+    place += 1
+    return name
+  }
+
+  mutating func name() -> String? {
+    skipSpaces()
+    let start = place
+    while place < bytes.count, !" :()[]{}\"*\\".utf8.contains(bytes[place]) { place += 1 }
+    return place == start ? nil : String(decoding: bytes[start..<place], as: UTF8.self)
+  }
+
+  /// Reads a bound of a range; nil for `*`.
+  mutating func bound() throws(Failure) -> Value? {
+    guard let value = try value(endsAtBracket: true) else { throw fault("a bound is expected") }
+    if value.isPrefix, value.text.isEmpty { return nil }
+    guard !value.hasWildcard else { throw fault("a bound must not contain an asterisk") }
+    return value
+  }
+
+  /// Reads a quoted or a bare value; returns nil at an end.
+  mutating func value(endsAtBracket: Bool = false) throws(Failure) -> Value? {
+    let isQuoted = take("\"")
+    let ends = isQuoted ? "\"" : endsAtBracket ? " ()]}\"" : " ()\""
+    var text: [UInt8] = []
+    var (isSuffix, isPrefix) = (false, false)
+    let start = place
+    while place < bytes.count, !ends.utf8.contains(bytes[place]) {
+      if isPrefix {
+        guard place == start + 1 else {
+          throw fault("an asterisk is only allowed at the start and the end of a value")
+        }
+        (isSuffix, isPrefix) = (true, false)
+      }
+      var byte = bytes[place]
+      if byte == UInt8(ascii: "\\") {
+        place += 1
+        guard place < bytes.count else { throw fault("a character is expected after \\") }
+        byte = bytes[place]
+        text.append(byte)
+      } else if !isQuoted, byte == UInt8(ascii: "*") {
+        isPrefix = true
+      } else if !isQuoted, byte == UInt8(ascii: "?") {
+        throw fault("the wildcard ? is not supported")
+      } else {
+        text.append(byte)
+      }
+      place += 1
+    }
+    if isQuoted, !take("\"") { throw fault("a quote is not closed") }
+    guard isQuoted || isPrefix || !text.isEmpty else { return nil }
+    guard let text = String(validating: text, as: UTF8.self) else {
+      throw fault("a value is not text")
+    }
+    return Value(text: text, isQuoted: isQuoted, isSuffix: isSuffix, isPrefix: isPrefix)
+  }
+
+  // MARK: The kinds of values
+
+  static func flag(_ text: String) -> Bool? {
+    switch text {
+    case "true": true
+    case "false": false
+    default: nil
+    }
+  }
+
+  static func isNumber(_ text: String) -> Bool {
+    guard let json = try? JSON.parse(Array(text.utf8)) else { return false }
+    if case .number = json { return true }
+    return false
   }
 }

@@ -1,6 +1,9 @@
+package import Delivery
 package import EventLoop
+import Outbound
 import Pages
-import Runtime
+package import Runtime
+import Tenancy
 import WireKit
 
 /// The renderer and the languages of each app's pages, as they were last made.
@@ -56,6 +59,24 @@ extension PageAssets {
     self.init(
       stylesheet: AssetRoutes.path(AssetRoutes.file(stylesheet).name),
       script: AssetRoutes.path(AssetRoutes.script.name)
+    )
+  }
+}
+
+extension AppPages: MailDesign {
+  package func name(of app: App) -> String { app.branding.name }
+
+  package func language(of app: App) -> String { app.brandingSettings.language }
+
+  package func html(of mail: QueuedMail, for app: AppID, _ context: RequestContext)
+    async throws(Failure) -> String
+  {
+    let app = try await context.apps.app(app)
+    return pages(of: app).renderer.html(
+      Mail(
+        subject: mail.message.subject, text: mail.message.text, language: mail.language,
+        secret: mail.secret, label: mail.label
+      )
     )
   }
 }

@@ -1,7 +1,10 @@
+import Encoding
 import EventLoop
 import HTTP
+import JSON
 import OpenID
 import Runtime
+import Sessions
 import WireKit
 
 /// The browser of a request, which a cookie identifies from page to page.
@@ -45,4 +48,84 @@ extension Call {
     guard let browser = context.part(Browser.self), browser.isNew else { return }
     response.add(.setCookie, browser.field)
   }
+}
+
+/// An address that a browser keeps in an encrypted cookie.
+///
+/// It is bound to the browser and the app, and expires.
+enum BrowserNote: String {
+  /// The address for which the browser last sent the right password, without getting a session.
+  case password
+  /// The address that the user wants to find in the form of the next sign-in.
+  case address
+
+  private var lifetime: Duration { self == .password ? .seconds(3_600) : Cookie.longestLifetime }
+
+  /// Returns the address; nil if the browser has none.
+  @EventLoop func address(_ call: Call) -> String? {
+    guard let browser = call.knownBrowser,
+      let text = Cookie.value(of: name(call), in: call.request.field(.cookie)),
+      let (json, hasExpired) = call.context.keys.master.openedText(
+        text, as: sealName(browser.text, call)
+      ), !hasExpired
+    else { return nil }
+    return json["email"]?.string
+  }
+
+  /// Sets the cookie with the response to this request; nil deletes it.
+  @EventLoop func keep(_ address: String?, _ call: Call) {
+    var value = ""
+    if let address {
+      let json = JSONObject([("email", .string(address.excerpt(320)))])
+      let name = sealName(call.browser.key.text, call)
+      value = (try? call.context.keys.master.sealedText(json, as: name, for: lifetime)) ?? ""
+    }
+    let lifetime = value.isEmpty ? .zero : lifetime
+    let field = Cookie.setting(name(call), to: value, for: lifetime, .lax)
+    call.context.keep(KeptNote(field))
+  }
+
+  @EventLoop private func name(_ call: Call) -> String {
+    "__Host-dossier-\(rawValue)-\(call.context.app.id)"
+  }
+
+  @EventLoop private func sealName(_ browser: String, _ call: Call) -> String {
+    "note \(name(call)) \(browser)"
+  }
+}
+
+/// The field of a cookie that the response to this request sets.
+@EventLoop private final class KeptNote: RequestPart {
+  let field: String
+
+  init(_ field: String) { self.field = field }
+}
+
+extension Call {
+  /// Sets the cookie that this request has kept.
+  func keepNote(in response: inout Response) {
+    if let note = context.part(KeptNote.self) { response.add(.setCookie, note.field) }
+  }
+}
+
+extension Call {
+  /// Finds the device on which the users of this browser are signed in at the pages.
+  ///
+  /// The domain then knows it as the device of the request.
+  func findSignInDevice() {
+    guard context.device == nil,
+      let secret = Cookie.value(of: signInCookie, in: request.field(.cookie))
+    else { return }
+    context.device = DeviceCredential(secret, isCookie: true, context)
+  }
+
+  /// Sets the cookie with the secret of that device.
+  func set(signInDevice secret: String?, in response: inout Response) {
+    guard let secret else { return }
+    let field = Cookie.setting(signInCookie, to: secret, for: Cookie.longestLifetime, .lax)
+    response.add(.setCookie, field)
+  }
+
+  /// Browsers keep cookies by host, and one host may serve several apps.
+  private var signInCookie: String { "__Host-dossier-signin-\(context.app.id)" }
 }

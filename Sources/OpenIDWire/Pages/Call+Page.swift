@@ -1,3 +1,4 @@
+import Accounts
 import Encoding
 import EventLoop
 import Glibc
@@ -5,6 +6,7 @@ import HTTP
 import OpenID
 import Pages
 import Runtime
+import Sessions
 import WireKit
 
 /// A hosted page, and not a page of a list.
@@ -122,4 +124,73 @@ private enum LanguageCookie {
   static let name = "__Host-dossier-language"
   /// The parameter of the links that choose a language.
   static let parameter = "lang"
+}
+
+extension Call {
+  /// Does the work of a form.
+  ///
+  /// - Parameters:
+  ///   - wrong: the error of a wrong password or code on this page.
+  ///   - flow: the flow of a mailed code; nil for other work.
+  ///   - work: the work.
+  /// - Returns: the errors that the page of the form shows; none if the work is done.
+  /// - Throws: a failure that has a page of its own.
+  func errors(
+    wrong: FormError.Kind, flow: String? = nil, of work: @EventLoop () async throws(Failure) -> Void
+  ) async throws(Failure) -> [FormError] {
+    do throws(Failure) {
+      try await work()
+      return []
+    } catch {
+      guard let errors = FormError.errors(of: error, wrong: wrong, in: context.app) else {
+        throw error
+      }
+      // For the log, which has no other trace of it.
+      failure = error
+      guard error.type == .invalidCode, let flow,
+        let end = try await AuthenticationFlow.end(of: flow, context)
+      else { return errors }
+      return [FormError(end == .expired ? .codeExpired : .codeAttempts)]
+    }
+  }
+
+  /// Returns a page with the errors of its last form.
+  ///
+  /// After too many attempts, the status is 429, and `Retry-After` has the time of the next one.
+  func response(with page: Page, errors: [FormError], locales: [String] = []) -> Response {
+    let throttled = errors.first { $0.kind == .attempts || $0.kind == .unavailable }
+    let status: Status =
+      switch throttled?.kind {
+      case .attempts: .tooManyRequests
+      case .unavailable: .unavailable
+      default: .ok
+      }
+    var response = response(with: page, status, locales: locales)
+    if let throttled { response.add(.retryAfter, String(throttled.number ?? 1)) }
+    return response
+  }
+
+  /// Returns a redirect to the page of a form, which then shows the errors.
+  func redirect(to path: LocalPath, showing state: PageState) throws(Failure) -> Response {
+    redirect(to: try state.path(path, self))
+  }
+}
+
+extension LocalPath {
+  /// The account page, where a browser without an authorization begins.
+  static let account = LocalPath(checked: "/account")
+
+  /// Wraps a path of this module, in which values from outside are percent-encoded.
+  init(checked text: String) {
+    guard let path = LocalPath(text) else {
+      preconditionFailure("\(text) is not the path of a page")
+    }
+    self = path
+  }
+
+  /// Returns the path with a parameter in its query.
+  func with(_ name: String, _ value: String) -> LocalPath {
+    let mark = text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+    return LocalPath(checked: "\(text)\(mark)\(name)=\(PercentCoding.encode(value))")
+  }
 }

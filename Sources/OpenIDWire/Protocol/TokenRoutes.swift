@@ -1,8 +1,11 @@
+import Accounts
+import Encoding
 import EventLoop
 import HTTP
 import JSON
 import OpenID
 import Runtime
+import Sessions
 import Tenancy
 import WireKit
 
@@ -85,4 +88,156 @@ import WireKit
 extension BodyRule {
   /// The body of the token endpoint and its siblings, in which SDKs send JSON or a form.
   static let token = BodyRule.of(.form, .json, limit: 65_536)
+}
+
+extension DirectGrant {
+  /// Returns whether a client may use the grant.
+  ///
+  /// Only a client of the app's owner may ask users for their passwords and codes.
+  @EventLoop func isAllowed(for client: Client, in app: App) -> Bool {
+    let (settings, methods) = (client.settings, SignInMethods(app, client))
+    guard settings.isFirstParty, client.kind != .machine else { return false }
+    return isOpen(
+      password: settings.allowsPasswordGrant && methods.takesPassword,
+      emailCode: settings.allowsEmailCodeGrant && methods.takesCode
+    )
+  }
+}
+
+/// The exchange of a password or a code for tokens.
+@EventLoop struct DirectExchange {
+  let parameters: TokenParameters
+  let client: Client
+  let provider: Provider
+  let call: Call
+
+  /// Returns the tokens of a grant.
+  ///
+  /// - Throws: the error of the token endpoint.
+  func tokens(_ grant: DirectGrant) async throws(TokenError) -> IssuedTokens {
+    guard grant.isAllowed(for: client, in: call.context.app) else {
+      throw .unauthorizedClient
+    }
+    let context = call.context
+    switch grant {
+    case .password: return try await tokensByPassword()
+    case .passwordRealm:
+      try requireRealm(.password)
+      return try await tokensByPassword()
+    case .emailCode:
+      try requireRealm(.emailCode)
+      let (email, code) = (try parameters.required("username"), try parameters.required("otp"))
+      return try await complete(
+        try await signIn(), wrong: .invalidGrant("Wrong email or verification code.")
+      ) { style async throws(Failure) in
+        try await EmailCodes.signIn(code, at: email, as: style, context)
+      }
+    case .factorCode:
+      return try await tokens(
+        bySecondFactor: try parameters.required("otp"), wrong: .invalidGrant("Invalid otp_code.")
+      )
+    case .recoveryCode:
+      return try await tokens(
+        bySecondFactor: try parameters.required("recovery_code"),
+        wrong: .invalidGrant("MFA Authorization rejected.")
+      )
+    }
+  }
+
+  private func tokensByPassword() async throws(TokenError) -> IssuedTokens {
+    let context = call.context
+    let credentials = Credentials(
+      email: try parameters.required("username"), password: try parameters.required("password")
+    )
+    return try await complete(
+      try await signIn(), wrong: .invalidGrant("Wrong email or password.")
+    ) { style async throws(Failure) in
+      try await Users.signIn(credentials, as: style, reportsBlock: true, context)
+    }
+  }
+
+  private func tokens(
+    bySecondFactor code: String, wrong: TokenError
+  ) async throws(TokenError) -> IssuedTokens {
+    let context = call.context
+    let token = try parameters.required("mfa_token")
+    let step = try await call.attempt { () async throws(Failure) in
+      try await DirectSecondStep(token, by: client, context)
+    }
+    guard let step else { throw .invalidGrant("Malformed mfa_token") }
+    guard !step.hasExpired else {
+      throw TokenError(
+        .badRequest, "invalid_grant", "mfa_token is expired", auth0: (.forbidden, "expired_token")
+      )
+    }
+    guard let flow = step.flow else {
+      throw .invalidGrant("The user must first set up a second factor at the pages.")
+    }
+    return try await complete(step.signIn, wrong: wrong) { style async throws(Failure) in
+      try await SecondFactorFlow.complete(flow, by: code, as: style, context).grant
+    }
+  }
+
+  private func requireRealm(_ connection: ClientSettings.Connection) throws(TokenError) {
+    guard try parameters.required("realm").hasSameBytes(as: connection.auth0Name) else {
+      throw .badRequest("realm must be \(connection.auth0Name).")
+    }
+  }
+
+  /// Returns the sign-in that the client asks for.
+  private func signIn() async throws(TokenError) -> DirectSignIn {
+    let context = call.context
+    var server: ResourceServer?
+    if let audience = Provider.api(try parameters.audience(), at: call.issuer) {
+      server = try await call.attempt { () async throws(Failure) in
+        try await ResourceServers.find(
+          audience: audience, at: call.issuer, of: context.app.id, context
+        )
+      }
+      guard server != nil else {
+        throw .invalidTarget("No resource server has the identifier \(audience.excerpt(200)).")
+      }
+    }
+    guard !client.needsConsent(at: server) else {
+      throw TokenError(
+        .badRequest, "unauthorized_client",
+        "Users must consent to this API. Only the hosted pages can ask for that.",
+        auth0: (.forbidden, "consent_required")
+      )
+    }
+    let scopes = [String](scopes: parameters["scope"] ?? "", at: server)
+    return DirectSignIn(by: client, scopes, at: server)
+  }
+
+  /// Signs in; throws `mfa_required` if the user needs a second factor.
+  private func complete(
+    _ signIn: DirectSignIn, wrong: TokenError,
+    _ verb: @EventLoop (SessionStyle) async throws(Failure) -> Sessions.TokenSet
+  ) async throws(TokenError) -> IssuedTokens {
+    do throws(Failure) {
+      return try await signIn.tokens(at: provider, call.context, verb)
+    } catch {
+      let answer = call.error(for: error)
+      switch error.type {
+      case .wrongCredentials, .invalidCode: throw wrong
+      case .additionalFactorRequired: throw try await secondStep(of: signIn, error)
+      default: throw answer
+      }
+    }
+  }
+
+  private func secondStep(
+    of signIn: DirectSignIn, _ failure: Failure
+  ) async throws(TokenError) -> TokenError {
+    let enrolls = failure["methods"]?.array?.contains("enroll") == true
+    let token = try await call.attempt { () async throws(Failure) in
+      try signIn.token(of: enrolls ? nil : failure["flow"]?.string, call.context)
+    }
+    var error = TokenError(.forbidden, "mfa_required", "Multifactor authentication required")
+    error.members = [
+      ("mfa_token", .string(token)),
+      ("mfa_requirements", [enrolls ? "enroll" : "challenge": [["type": "otp"]]]),
+    ]
+    return error
+  }
 }

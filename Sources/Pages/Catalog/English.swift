@@ -234,3 +234,95 @@ extension Catalog {
     useOtherMethod = Use another method
     """
 }
+
+extension Catalog {
+  static let englishErrors = """
+    handOver = One moment
+    handOverToApp = You are being redirected to {app}.
+    handOverToClient = You are being redirected to {client}.
+    formPostIntroduction = Press Continue if nothing happens.
+    webMessageIntroduction = This window closes by itself.
+
+    emailMissing = Enter your email address.
+    emailMalformed = Enter an address like name@example.com.
+    nameMalformed = Enter a name of at most 300 characters.
+    passwordMissing = Enter your password.
+    signInWrong = Email address or password is wrong. Try again or reset the password.
+    passwordWrong = The password is wrong.
+    codeMalformed[one] = The code must have {count} digit.
+    codeMalformed[other] = The code must have {count} digits.
+    mailCodeWrong = The code is wrong. Use the newest email.
+    codeExpired = The code has expired. Send a new one.
+    codeAttempts = Too many wrong codes. Send a new one.
+    authenticatorCodeWrong = The code is wrong. Wait for the next one.
+    recoveryCodeWrong = This code is wrong or used. Try another.
+    passwordShort[one] = The password needs at least {count} character.
+    passwordShort[other] = The password needs at least {count} characters.
+    passwordCommon = This password is common or leaked. Choose another.
+    passwordPersonal = The password contains your address or the name of the app. Choose another.
+    passwordLong = The password is too long.
+    emailTaken = This address has an account. Sign in.
+    emailSame = This is already your address.
+    mailUnavailable = The service cannot send email now. Sign in another way.
+    signUpClosed = {app} accepts no new accounts.
+    methodClosed = {app} does not accept this way to sign in.
+    browserFull = This browser has too many accounts. Remove one first.
+    factorLimit = Your account has too many authenticator apps.
+    lastIdentity = This is your only way to sign in, so you cannot remove it.
+    changedMeanwhile = The account was changed in the meantime. Try again.
+    pictureMissing = Choose an image file.
+    pictureUnreadable = This file is not an image that can be read. Choose another.
+    confirmationWrong = Type the address exactly as shown.
+
+    unknownApplication = Unknown application
+    unknownApplicationText = The link that you followed names an application that does not exist, or that signs no users in. Go back and report it to the application.
+    unregisteredRedirect = Wrong return address
+    unregisteredRedirectText = {client} asked to return to an address that is not registered. Report it to the application.
+    unregisteredRedirectURI = Address: {uri}
+    signInExpired = Sign-in expired
+    signInExpiredText = This sign-in has expired. Start again.
+    startAgain = Start again
+    cookiesNeeded = Cookies are needed
+    cookiesNeededText = This page needs cookies. Allow them and reload.
+    throttled = Too many attempts
+    throttledText = Too many attempts. Try again in {time}.
+    tryAgain = Try again in {time}.
+    accountBlocked = Account blocked
+    accountBlockedText = This account is blocked at {app}.
+    serviceUnavailable = Not available
+    serviceUnavailableText = The service is not available. Try again in {time}.
+    linkExpired = Link expired
+    linkExpiredText = This link has expired or was used. Request a new one.
+    requestNewLink = Request a new link
+    requestRefused = Not accepted
+    requestRefusedText = The service does not accept this request. Go back, reload the page and try again.
+    pageNotFound = Page not found
+    pageNotFoundText = There is no page at this address.
+    internalError = Something went wrong
+    internalErrorText = The service has logged the error. Try again.
+    internalErrorRequest = Request id: {request}
+
+    waitSeconds[one] = {count} second
+    waitSeconds[other] = {count} seconds
+    waitMinutes[one] = {count} minute
+    waitMinutes[other] = {count} minutes
+    waitHours[one] = {count} hour
+    waitHours[other] = {count} hours
+    waitDays[one] = {count} day
+    waitDays[other] = {count} days
+    dayFormat = {day} {month} {year}
+    timeFormat = {day}, {time} {zone}
+    january = January
+    february = February
+    march = March
+    april = April
+    may = May
+    june = June
+    july = July
+    august = August
+    september = September
+    october = October
+    november = November
+    december = December
+    """
+}

@@ -234,3 +234,95 @@ extension Catalog {
     useOtherMethod = Andere Methode verwenden
     """
 }
+
+extension Catalog {
+  static let germanErrors = """
+    handOver = Einen Moment
+    handOverToApp = Es geht weiter zu {app}.
+    handOverToClient = Es geht weiter zu {client}.
+    formPostIntroduction = Weiter drücken, falls nichts geschieht.
+    webMessageIntroduction = Dieses Fenster schließt sich von selbst.
+
+    emailMissing = E-Mail-Adresse eingeben.
+    emailMalformed = Adresse wie name@example.com eingeben.
+    nameMalformed = Einen Namen mit höchstens 300 Zeichen eingeben.
+    passwordMissing = Passwort eingeben.
+    signInWrong = E-Mail-Adresse oder Passwort ist falsch. Erneut versuchen oder Passwort zurücksetzen.
+    passwordWrong = Das Passwort ist falsch.
+    codeMalformed[one] = Der Code muss {count} Ziffer haben.
+    codeMalformed[other] = Der Code muss {count} Ziffern haben.
+    mailCodeWrong = Der Code ist falsch. Die neueste E-Mail verwenden.
+    codeExpired = Der Code ist abgelaufen. Neuen Code senden.
+    codeAttempts = Zu viele falsche Codes. Neuen Code senden.
+    authenticatorCodeWrong = Der Code ist falsch. Auf den nächsten warten.
+    recoveryCodeWrong = Dieser Code ist falsch oder verbraucht. Anderen verwenden.
+    passwordShort[one] = Das Passwort braucht mindestens {count} Zeichen.
+    passwordShort[other] = Das Passwort braucht mindestens {count} Zeichen.
+    passwordCommon = Dieses Passwort ist verbreitet oder geleakt. Anderes wählen.
+    passwordPersonal = Das Passwort enthält die Adresse oder den Namen der App. Anderes wählen.
+    passwordLong = Das Passwort ist zu lang.
+    emailTaken = Zu dieser Adresse gibt es ein Konto. Damit anmelden.
+    emailSame = Das ist die bisherige Adresse.
+    mailUnavailable = Der Dienst kann gerade keine E-Mails senden. Anders anmelden.
+    signUpClosed = {app} nimmt keine neuen Konten an.
+    methodClosed = {app} nimmt diese Art der Anmeldung nicht an.
+    browserFull = Dieser Browser hat zu viele Konten. Erst eines entfernen.
+    factorLimit = Das Konto hat zu viele Authenticator-Apps.
+    lastIdentity = Das ist die einzige Anmeldemethode und bleibt daher.
+    changedMeanwhile = Das Konto wurde inzwischen geändert. Erneut versuchen.
+    pictureMissing = Bilddatei auswählen.
+    pictureUnreadable = Diese Datei ist kein lesbares Bild. Andere wählen.
+    confirmationWrong = Die Adresse genau wie angezeigt eingeben.
+
+    unknownApplication = Unbekannte Anwendung
+    unknownApplicationText = Der Link nennt eine Anwendung, die es nicht gibt oder bei der sich niemand anmelden kann. Zurückgehen und der Anwendung melden.
+    unregisteredRedirect = Falsche Rücksprungadresse
+    unregisteredRedirectText = {client} verlangt die Rückkehr zu einer Adresse, die nicht registriert ist. Der Anwendung melden.
+    unregisteredRedirectURI = Adresse: {uri}
+    signInExpired = Anmeldung abgelaufen
+    signInExpiredText = Diese Anmeldung ist abgelaufen. Neu beginnen.
+    startAgain = Neu beginnen
+    cookiesNeeded = Cookies sind nötig
+    cookiesNeededText = Diese Seite braucht Cookies. Erlauben und neu laden.
+    throttled = Zu viele Versuche
+    throttledText = Zu viele Versuche. In {time} erneut versuchen.
+    tryAgain = In {time} erneut versuchen.
+    accountBlocked = Konto gesperrt
+    accountBlockedText = Dieses Konto ist bei {app} gesperrt.
+    serviceUnavailable = Nicht erreichbar
+    serviceUnavailableText = Der Dienst ist nicht erreichbar. In {time} erneut versuchen.
+    linkExpired = Link abgelaufen
+    linkExpiredText = Dieser Link ist abgelaufen oder verbraucht. Neuen anfordern.
+    requestNewLink = Neuen Link anfordern
+    requestRefused = Nicht angenommen
+    requestRefusedText = Der Dienst nimmt diese Anfrage nicht an. Zurückgehen, die Seite neu laden und erneut versuchen.
+    pageNotFound = Seite nicht gefunden
+    pageNotFoundText = Unter dieser Adresse gibt es keine Seite.
+    internalError = Etwas ist schiefgegangen
+    internalErrorText = Der Dienst hat den Fehler protokolliert. Erneut versuchen.
+    internalErrorRequest = Anfrage: {request}
+
+    waitSeconds[one] = {count} Sekunde
+    waitSeconds[other] = {count} Sekunden
+    waitMinutes[one] = {count} Minute
+    waitMinutes[other] = {count} Minuten
+    waitHours[one] = {count} Stunde
+    waitHours[other] = {count} Stunden
+    waitDays[one] = {count} Tag
+    waitDays[other] = {count} Tagen
+    dayFormat = {day}. {month} {year}
+    timeFormat = {day}, {time} {zone}
+    january = Januar
+    february = Februar
+    march = März
+    april = April
+    may = Mai
+    june = Juni
+    july = Juli
+    august = August
+    september = September
+    october = Oktober
+    november = November
+    december = Dezember
+    """
+}

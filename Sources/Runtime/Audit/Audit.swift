@@ -1,5 +1,5 @@
-import EventLoop
-import JSON
+package import EventLoop
+package import JSON
 package import Postgres
 
 package enum Audit {
@@ -62,4 +62,285 @@ package enum AuditQueries {
     """)
 
   package static let all: [any PreparedStatement] = [page]
+}
+
+/// The audit log for operators and API clients.
+extension Audit {
+  /// Returns the events of an app, or of all apps and the deployment, newest first.
+  ///
+  /// - Parameters:
+  ///   - app: the app; nil for all.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: from 1 to `PageLimit.most`.
+  ///   - context: the context of the request.
+  /// - Returns: the page.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func page(
+    of app: AppID?, before cursor: EventID?, count: Int = PageLimit.most, _ context: RequestContext
+  ) async throws(Failure) -> Page<AuditEntry> {
+    let apps =
+      if let app { [app] } else { try await context.read(AuditLogQueries.apps) + [.deployment] }
+    let calls = apps.map { PendingQuery(AuditLogQueries.app, $0, cursor, count) }
+    let entries = try await context.search(AuditLogQueries.app, calls)
+    return Page(Array(entries.sorted { $0.id.text > $1.id.text }.prefix(count)), of: count)
+  }
+
+  /// Returns the events of an app after one of them, or from the first, oldest first.
+  ///
+  /// Events of the newest ten seconds are missing: one with a smaller id may commit later. Workers make
+  /// the ids, so an event that commits still later is skipped for good. `count` is from 1 to
+  /// `PageLimit.most`.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func page(
+    of app: AppID, after event: EventID?, count: Int, _ context: RequestContext
+  ) async throws(Failure) -> [AuditEntry] {
+    try await context.search(AuditLogQueries.after, app, event, count)
+  }
+
+  /// Returns an event of an app; nil if the app has no such event.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func find(
+    _ id: EventID, of app: AppID, _ context: RequestContext
+  ) async throws(Failure) -> AuditEntry? {
+    try await context.search(AuditLogQueries.event, app, id).first
+  }
+}
+
+package enum AuditLogQueries {
+  /// Served by the primary key, since ids sort by time.
+  static let user = Statement<AuditEntry, UserID, AppID, EventID?, Int>(
+    "audit_log.user",
+    """
+    select \(.auditEntry) from audit_entries e
+    where e.subject_id = $1 and e.app_id = $2 and e.id < coalesce($3, 'g')
+    order by e.id desc limit $4::bigint
+    """)
+
+  /// Returns no row if neither the user nor an event of the user exists.
+  ///
+  /// Served by the primary keys.
+  static let known = Statement<UserID, UserID, AppID>(
+    "audit_log.known",
+    """
+    select user_id from users where user_id = $1 and app_id = $2
+    union all
+    (select user_id from audit where user_id = $1 and app_id = $2 limit 1)
+    """)
+
+  static let apps = Statement<AppID>("audit_log.apps", "select app_id from apps")
+
+  /// Returns the newest events of an app.
+  ///
+  /// Served by `audit_by_app`.
+  static let app = Statement<AuditEntry, AppID, EventID?, Int>(
+    "audit_log.app",
+    """
+    select \(.auditEntry) from audit_entries e
+    where e.app_id = $1 and e.id < coalesce($2, 'g')
+    order by e.id desc limit $3::bigint
+    """)
+
+  /// Returns the events after another one, but those of the last ten seconds: an earlier one may
+  /// still be on its way.
+  ///
+  /// Served by `audit_by_app`. Ids begin with their second.
+  static let after = Statement<AuditEntry, AppID, EventID?, Int>(
+    "audit_log.after",
+    """
+    select \(.auditEntry) from audit_entries e
+    where e.app_id = $1 and e.id > coalesce($2, '')
+      and e.id < to_hex(extract(epoch from now())::bigint - 10)
+    order by e.id limit $3::bigint
+    """)
+
+  /// Served by `audit_by_app`.
+  static let event = Statement<AuditEntry, AppID, EventID>(
+    "audit_log.event",
+    """
+    select \(.auditEntry) from audit_entries e
+    where e.app_id = $1 and e.id = $2
+    """)
+
+  package static let all: [any PreparedStatement] = [user, known, apps, app, after, event]
+}
+
+/// An audit event, as it is read.
+package struct AuditEntry: Listed {
+  package let id: EventID
+  package let at: Timestamp
+  package let action: String
+  package let actor: String
+  /// Nil if the event concerns an app or the deployment.
+  package let user: UserID?
+  package let session: SessionID?
+  package let device: DeviceID?
+  package let address: String?
+  package let agent: String?
+  package let detail: JSON
+  /// The name of the app; nil for the deployment, and for a deleted app.
+  package let app: String?
+
+  package var cursor: EventID { id }
+
+  /// Reads a row of the view `audit_entries`.
+  package init(from row: Row) throws(DatabaseError) {
+    id = EventID(trusted: try row.text(0))
+    at = try row.time(1)
+    action = try row.text(2)
+    actor = try row.text(3)
+    user = row.id(ifAny: 4)
+    session = row.id(ifAny: 5)
+    device = row.id(ifAny: 6)
+    address = row.text(ifAny: 7)
+    agent = row.text(ifAny: 8)
+    detail = try row.json(9)
+    app = row.text(ifAny: 10)
+  }
+}
+
+/// An audit event.
+///
+/// It describes the action and the user. The context of the request gives the actor and the origin.
+package struct Event {
+  private let action: String
+  private let user: UserID?
+  private let place: EventPlace?
+  private let detail: JSON
+
+  /// - Parameters:
+  ///   - action: login, login_failure, session_end, link, unlink, password_change … as the docs
+  ///     list them.
+  ///   - user: the user it concerns; nil for an event of the app.
+  ///   - place: the session and the device it concerns; nil for those of the principal.
+  ///   - detail: more facts; no secrets, no email addresses.
+  package init(
+    _ action: String, of user: UserID? = nil, at place: EventPlace? = nil, detail: JSON = [:]
+  ) {
+    self.action = action
+    self.user = user
+    self.place = place
+    self.detail = detail
+  }
+
+  /// Creates the event of a refused login.
+  ///
+  /// - Parameters:
+  ///   - provider: the kind of the credential.
+  ///   - user: the owner of the credential; nil if unknown.
+  package init(loginFailureBy provider: String, of user: UserID? = nil) {
+    self.init("login_failure", of: user, detail: ["provider": .string(provider)])
+  }
+
+  /// Creates the event of a change of user data.
+  ///
+  /// Returns nil for a user's own change in an app that does not record these.
+  @EventLoop package init?(changeOf what: String, of user: UserID, _ context: RequestContext) {
+    if context.principal.session != nil, !context.app.eventSettings.recordsOwnChanges { return nil }
+    let place = EventPlace(session: context.principal.session, device: nil)
+    self.init("data_change", of: user, at: place, detail: ["what": .string(what)])
+  }
+
+  /// Sends the insert of the event in the transaction of the action.
+  ///
+  /// - Parameters:
+  ///   - transaction: the transaction.
+  ///   - app: the app of the event; nil for the app of the request.
+  ///   - principal: the actor; nil for the principal of the request. An event of another user names
+  ///     no user and no session.
+  @EventLoop package func record(
+    in transaction: Transaction, app: AppID? = nil, by principal: Principal? = nil
+  ) {
+    let context = transaction.context
+    let app = app ?? context.app.id
+    let isOfOther = context.principal.user != nil && user != nil && user != context.principal.user
+    let principal = principal ?? (isOfOther ? .anyone : context.principal)
+    let place = place ?? EventPlace(session: principal.session, device: principal.device)
+    _ = transaction.send(
+      EventQueries.record, user?.text ?? app.text, EventID(), app, action, principal.name,
+      place.session, place.device, context.address.text, context.agent,
+      TextBytes(detail.serialized())
+    )
+  }
+
+  /// Records an event in a transaction of its own.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func record(
+    app: AppID? = nil, by principal: Principal? = nil, _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { record(in: $0, app: app, by: principal) }
+  }
+}
+
+package enum EventQueries {
+  /// Inserts an event; the first parameter is the user, or the app for an event without one.
+  package static let record = Statement<
+    NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
+    TextBytes
+  >(
+    "events.record",
+    """
+    insert into audit (
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
+    """)
+
+  package static let all: [any PreparedStatement] = [record]
+}
+
+/// The session and the device that an event concerns.
+package struct EventPlace {
+  package let session: SessionID?
+  package let device: DeviceID?
+
+  package init(session: SessionID?, device: DeviceID?) {
+    self.session = session
+    self.device = device
+  }
+}
+
+extension RequestContext {
+  /// Runs a statement, and records an event of its result in the same transaction.
+  ///
+  /// - Parameters:
+  ///   - action: the action of the event.
+  ///   - statement: returns what it changed; nil if there is nothing to change.
+  ///   - fact: returns the app of the event, and more facts.
+  /// - Throws: `.notFound` if `statement` returns nil.
+  package func act<Found>(
+    _ action: String, _ statement: @EventLoop (Transaction) async throws(Failure) -> Found?,
+    recording fact: @EventLoop (Found) -> (app: AppID, detail: JSON)
+  ) async throws(Failure) {
+    try await transaction { transaction async throws(Failure) in
+      guard let found = try await statement(transaction) else { throw .notFound }
+      let (app, detail) = fact(found)
+      Event(action, detail: detail).record(in: transaction, app: app)
+    }
+  }
+}
+
+/// The settings of events.
+package struct EventSettings: SettingsSection {
+  /// Whether changes that users make to their own data are events.
+  let recordsOwnChanges: Bool
+
+  package init(_ read: inout SettingsReader) {
+    read.declare(
+      "audit_retention_days", 1...36_500, 365,
+      "days after which events are removed from the audit log"
+    )
+    recordsOwnChanges =
+      read.number(
+        "data_event_days",
+        0...36_500,
+        0,
+        "days after which events of changes that users make to their own data are removed; 0 for no "
+          + "such events"
+      ) > 0
+  }
+}
+
+extension App {
+  var eventSettings: EventSettings { settings[EventSettings.self] }
 }

@@ -1,6 +1,7 @@
-import EventLoop
+import Delivery
+package import EventLoop
+package import Postgres
 package import Runtime
-import Postgres
 
 /// The device of a sign-in.
 extension Devices {
@@ -94,4 +95,152 @@ extension Devices {
     context.deviceRecord = .some(record)
     return record
   }
+}
+
+/// The mail about a sign-in on a device that is new to the user.
+@EventLoop package enum NewDevice {
+  /// Queues the mail if the app wants it and the user has signed in elsewhere before.
+  ///
+  /// An API key gets none: a program with a key is on a new device each time.
+  package static func tell(
+    _ credential: VerifiedCredential, on device: DeviceID?, in transaction: Transaction
+  ) async throws(Failure) {
+    guard transaction.app.mailSettings.tellsNewDevices, credential.apiKey == nil else { return }
+    let found = try await transaction.run(
+      NewDeviceQueries.isNew, credential.user, device ?? DeviceID()
+    )
+    guard !found.isEmpty else { return }
+    try await SecurityNotice.signedIn.notice(of: credential.user, in: transaction)
+      .queue(in: transaction)
+  }
+}
+
+package enum NewDeviceQueries {
+  /// Returns a row if the user has been on other devices, but not on this one.
+  ///
+  /// Served by the primary key.
+  static let isNew = Statement<Int, UserID, DeviceID>(
+    "devices.is_new",
+    """
+    select count(*) from device_accounts where user_id = $1
+    having count(*) > 0 and not bool_or(device_id = $2)
+    """)
+
+  package static let all: [any PreparedStatement] = [isNew]
+}
+
+/// The credential of a device, as a client sends it.
+package struct DeviceCredential: Sendable {
+  package let id: DeviceID
+  package let secret: Credential
+  /// Whether it came in a cookie, which a browser sends unasked.
+  package let isCookie: Bool
+  /// Whether the client has sent only an id; the secret then never leaves the server.
+  package let isBare: Bool
+
+  /// A device known by its id alone.
+  ///
+  /// Its secret is derived from the id, and no client gets it. Devices with a credential have other
+  /// secrets.
+  package init(bare id: DeviceID) {
+    self.id = id
+    secret = Credential(.device, of: id, salt: [UInt8](repeating: 0, count: 16))
+    isCookie = false
+    isBare = true
+  }
+
+  /// Reads a credential; returns nil if this master key never issued it.
+  @EventLoop package init?(_ text: String, isCookie: Bool = false, _ context: RequestContext) {
+    guard let secret = Credential(.device, text, context.keys.master) else { return nil }
+    self.secret = secret
+    self.isCookie = isCookie
+    isBare = false
+    id = secret.owner()
+  }
+}
+
+/// The choice of the next active user of a device, after its active user logs out.
+package enum NextActive: String, CaseIterable, Sendable {
+  /// The logged-in user who logged in, or was chosen, last.
+  case mostRecent = "most_recent"
+  case none
+}
+
+/// The device of a request; most requests name none.
+@EventLoop final class RequestDevice: RequestPart {
+  fileprivate var proof: DeviceCredential?
+  fileprivate var record: DeviceRecord??
+  fileprivate var bare: UnauthenticatedDevice?
+}
+
+extension RequestContext {
+  /// Nil if the client has no device yet.
+  package var device: DeviceCredential? {
+    get { part(RequestDevice.self)?.proof }
+    set { ownRequestDevice.proof = newValue }
+  }
+
+  /// The record of that device; nil until it is read.
+  package var deviceRecord: DeviceRecord?? {
+    get { part(RequestDevice.self)?.record ?? nil }
+    set { ownRequestDevice.record = newValue }
+  }
+
+  /// The device of a client without device credentials.
+  package var bareDevice: UnauthenticatedDevice? {
+    get { part(RequestDevice.self)?.bare }
+    set { ownRequestDevice.bare = newValue }
+  }
+
+  private var ownRequestDevice: RequestDevice {
+    if let device = part(RequestDevice.self) { return device }
+    let device = RequestDevice()
+    keep(device)
+    return device
+  }
+}
+
+/// The device of a client whose protocol has device ids but no device secrets.
+package struct UnauthenticatedDevice: Sendable {
+  /// The device id from an earlier login; nil if the client has none.
+  package let named: DeviceID?
+
+  package init(named: DeviceID?) { self.named = named }
+}
+
+/// The networks from which users have signed in.
+///
+/// A network is weaker evidence than a device, so it proves nothing. It only has limits of its own:
+/// strangers elsewhere cannot use them up. Clients without a device need this.
+package enum KnownNetworks {
+  /// Returns whether a user has signed in from the client's network, with more than an API key.
+  ///
+  /// A session that was revoked does not count, since an attacker may have had it. It takes the same
+  /// time without a user.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func has(
+    _ user: UserID?, _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    guard let address = context.address.text else { return false }
+    return try await context.first(KnownNetworkQueries.has, user ?? UserID(), address) == true
+  }
+}
+
+package enum KnownNetworkQueries {
+  /// Returns whether one of the newest 200 sessions of a user began in the network of an address.
+  ///
+  /// Served by the primary key.
+  /// - Parameter 2: the address. The network is the one of `IPAddress.network`.
+  static let has = Statement<Bool, UserID, String>(
+    "known_networks.has",
+    """
+    select exists (
+      select 1 from (
+        select address, key_id, ended_at, end_reason from sessions
+        where user_id = $1 order by session_id desc limit 200) s
+      where s.key_id is null and (s.ended_at is null or s.end_reason in ('logout', 'login'))
+        and s.address <<= network(set_masklen($2::inet, case family($2::inet) when 4 then 32 else 64 end)))
+    """)
+
+  package static let all: [any PreparedStatement] = [has]
 }

@@ -1,7 +1,7 @@
-package import Runtime
 import EventLoop
 import JSON
-import Postgres
+package import Postgres
+package import Runtime
 
 /// Devices, and the users known on each.
 ///
@@ -214,4 +214,250 @@ package enum Devices {
       }
     }
   }
+}
+
+/// The reads of a device and of its users.
+extension Devices {
+  @EventLoop static func known(_ context: RequestContext) throws(Failure) -> DeviceCredential {
+    guard let proof = context.device else { throw .deviceUnknown }
+    return proof
+  }
+
+  @EventLoop static func read(
+    _ proof: DeviceCredential, _ context: RequestContext
+  ) -> PendingQuery {
+    let hash = proof.secret.hash(context.keys.master)
+    return PendingQuery(DevicesQueries.record, proof.id, context.app.id, hash)
+  }
+
+  @EventLoop static func read(
+    _ user: UserID, on device: DeviceID, _ context: RequestContext
+  ) -> PendingQuery {
+    let isRequired = context.app.sessionSettings.mfa == .required
+    return PendingQuery(DevicesQueries.user, user, device, isRequired)
+  }
+
+  @EventLoop static func send(
+    _ statement: Statement<DeviceRecord, DeviceID, AppID, BinaryBytes>, _ proof: DeviceCredential,
+    in transaction: Transaction
+  ) -> Sent<DeviceRecord> {
+    let hash = proof.secret.hash(transaction.context.keys.master)
+    return transaction.send(statement, proof.id, transaction.app.id, hash)
+  }
+
+  /// Locks the device of a valid credential and returns it; throws `.deviceUnknown`.
+  @EventLoop static func use(
+    _ proof: DeviceCredential, in transaction: Transaction
+  ) async throws(Failure) -> DeviceRecord {
+    let used = try await send(DevicesQueries.use, proof, in: transaction).rows()
+    guard let record = used.first else { throw .deviceUnknown }
+    return record
+  }
+
+  /// Returns the users of a locked device.
+  @EventLoop static func users(
+    of device: DeviceID, _ state: DeviceState, in transaction: Transaction
+  ) async throws(Failure) -> DeviceUsers {
+    let isRequired = transaction.app.sessionSettings.mfa == .required
+    let reads = state.users.map {
+      transaction.send(DevicesQueries.user, $0, device, isRequired)
+    }
+    var users: [DeviceUser] = []
+    for read in reads { users += try await read.rows() }
+    return DeviceUsers(users, on: state)
+  }
+}
+
+/// The strength of a user's authentication on a device.
+package enum Assurance: Int {
+  /// By an API key, whose thief can log in on any number of devices.
+  case apiKey
+  case credential
+  case secondFactor
+}
+
+/// The statements about a device, and about one user's account on it.
+package enum DevicesQueries {
+  /// Returns the device, whether its credential is valid or not.
+  static let record = Statement<DeviceRecord, DeviceID, AppID, BinaryBytes>(
+    "devices.record",
+    """
+    select \(.deviceState), d.app_id = $2 and d.secret_hash = $3::bytea,
+      coalesce(\(.isProvedDevice), false), \(.provedUntil),
+      d.last_seen_at < now() - interval '1 hour'
+    from devices d where d.device_id = $1
+    """)
+
+  /// Locks the device and notes its use; returns no row if the device credential is not valid.
+  static let use = Statement<DeviceRecord, DeviceID, AppID, BinaryBytes>(
+    "devices.use",
+    """
+    update devices d set last_seen_at = now() where \(.isProvedDevice)
+    returning \(.deviceState), d.secret_hash = $3::bytea, true, \(.provedUntil), false
+    """)
+
+  package static let lock = Statement<DeviceState, DeviceID>(
+    "devices.lock", "select \(.deviceState) from devices d where d.device_id = $1 for no key update"
+  )
+
+  /// Returns a user of the device; no row for a user who has no account there.
+  ///
+  /// - Parameter 3: whether a session must have passed a second factor, or need none.
+  static let user = Statement<DeviceUser, UserID, DeviceID, Bool>(
+    "devices.user",
+    """
+    select \(.liveSession),
+      p.user_id, p.activated_at, u.anonymous, u.name, u.nickname,
+      case when u.blocked_at is null then u.email end, u.picture, u.locale,
+      s.style, s.provider, floor(extract(epoch from s.authenticated_at))::bigint,
+      has_second_factor(s.amr), meets_mfa($3::boolean, s.amr, s.provider, u.anonymous)
+    from device_accounts p
+    join users u on u.user_id = $1
+    left join sessions s on s.user_id = $1 and u.blocked_at is null and s.session_id = (
+      select o.session_id from sessions o
+      where o.user_id = $1 and o.device_id = $2 and o.ended_at is null and o.expires_at > now()
+      order by o.created_at desc, o.session_id desc limit 1)
+    where p.user_id = $1 and p.device_id = $2
+    """)
+
+  /// Returns how well a user has authenticated on the device.
+  static let assurance = Statement<Int, UserID, DeviceID>(
+    "devices.assurance",
+    "select assurance from device_accounts where user_id = $1 and device_id = $2"
+  )
+
+  /// Makes a user the last activated one of the device.
+  ///
+  /// - Parameter 3: the time of the transaction.
+  /// - Parameter 4: a time after all earlier activations on the device, which a clock may precede.
+  static let activate = Statement<NoRow, UserID, DeviceID, ServerTime, Timestamp>(
+    "devices.activate",
+    """
+    update device_accounts set activated_at = greatest($3::timestamptz, $4::timestamptz)
+    where user_id = $1 and device_id = $2
+    """)
+
+  /// Leaves the device without an active user until one is activated later than `$2`; null ends that.
+  static let deactivate = Statement<NoRow, DeviceID, Timestamp?>(
+    "devices.deactivate", "update devices set inactive_since = $2::timestamptz where device_id = $1"
+  )
+
+  /// Extends a session by a refresh of its device; returns no row if it has ended.
+  ///
+  /// A refresh counts as a use of the session. Otherwise the session limit would end it, and the
+  /// maintenance would delete an anonymous user as unused.
+  /// - Parameter 4: the longest lifetime of a session; null for no limit.
+  /// - Parameter 5: the name of its style.
+  /// - Parameter 6: whether the session must have passed a second factor, or need none.
+  static let refresh = Statement<
+    LiveSession, UserID, SessionID, Duration, Duration?, String, Bool
+  >(
+    "devices.refresh",
+    """
+    update sessions s set refreshed_at = now(),
+      expires_at = \(.end(after: "$3::interval", atMost: .sum("s.created_at", "$4::interval")))
+    from users c
+    where s.user_id = $1 and c.user_id = $1 and s.session_id = $2 and c.blocked_at is null
+      and s.ended_at is null and s.expires_at > now() and s.style = $5
+      and \(.isRefreshable(longest: "$4::interval", mfa: "$6::boolean"))
+    returning \(.liveSession)
+    """)
+
+  /// Ends the sessions of a user on the device, and those of clients in the same browser.
+  ///
+  /// Returns them. Changes nothing if the device does not know the user.
+  /// - Parameter 3: why they end.
+  /// - Parameter 4: the time before which the user was activated; null for any time.
+  static let leave = Statement<StandingSession, UserID, DeviceID, String, Timestamp?>(
+    "devices.leave",
+    """
+    update sessions s set ended_at = now(), end_reason = $3
+    where s.user_id = $1 and s.ended_at is null and (s.device_id = $2
+        or s.browser_id = $2 and not (\(.staysOffline)))
+      and exists (
+        select 1 from device_accounts p
+        where p.user_id = $1 and p.device_id = $2
+          and p.activated_at < coalesce($4::timestamptz, 'infinity'))
+    returning s.session_id, s.device_id
+    """)
+
+  /// Deletes the user's account on the device.
+  static let removeAccount = Statement<NoRow, UserID, DeviceID>(
+    "devices.remove_account", "delete from device_accounts where user_id = $1 and device_id = $2"
+  )
+
+  /// Removes a user from the device's list.
+  static let removeUser = Statement<NoRow, DeviceID, UserID>(
+    "devices.remove_user",
+    "update devices set user_ids = array_remove(user_ids, $2) where device_id = $1"
+  )
+
+  /// Replaces the device's list of users, unless it has changed meanwhile.
+  static let replaceUsers = Statement<NoRow, DeviceID, String, TextArray>(
+    "devices.replace_users",
+    """
+    update devices set user_ids = $3::text[] where device_id = $1 and user_ids = $2::text[]
+    """)
+
+  package static let all: [any PreparedStatement] = [
+    record, use, lock, user, assurance, activate, deactivate, refresh, leave, removeAccount,
+    removeUser, replaceUsers,
+  ]
+}
+
+/// Pieces of statements about the device `$1`.
+extension SQL {
+  /// The condition that the hash `$3` authenticates `devices d` in the app `$2`.
+  static let isProvedDevice: SQL = """
+    d.device_id = $1 and d.app_id = $2 and (d.secret_hash = $3::bytea
+        or d.previous_hash = $3::bytea and d.replaced_at > now() - interval '30 seconds')
+    """
+
+  /// The columns of a `DeviceState`.
+  static let deviceState: SQL = "d.user_ids, d.inactive_since"
+
+  /// The time before which users were activated for whom the hash `$3` acts; null for all users.
+  ///
+  /// A replaced secret never acts for the user of the login that replaced it.
+  static let provedUntil: SQL = "case when d.secret_hash <> $3::bytea then d.replaced_at end"
+}
+
+extension ErrorType {
+  package static let deviceUnknown = ErrorType("device_unknown", .unauthenticated)
+    .titled("The device secret is missing or not valid.")
+    .remedied(
+      "Send the device_secret of the last sign-in as Dossier-Device. If that response was lost, "
+        + "sign in without a secret, as a new device. If a cookie holds the device, serve the page "
+        + "and the server from one site, or set the app's device_cookie_same_site to none; "
+        + "localhost and 127.0.0.1 are two sites."
+    )
+  package static let switchingForbidden = ErrorType("switching_forbidden", .forbidden)
+    .titled("The app requires users to sign in when they switch.")
+    .remedied("Ask the user to sign in, or set the app's switching to allow.")
+  package static let originForbidden = ErrorType("origin_forbidden", .forbidden)
+    .titled("Pages of this origin may not use the device cookie.")
+    .remedied(
+      "Add the origin to the app's setting: dossier app set --app APP allowed_origins=ORIGIN, "
+        + "with the value of the Origin header field."
+    )
+  package static let deviceFull = ErrorType("device_full", .conflict)
+    .titled("The device has the maximum number of users.")
+    .remedied("Remove a user from the device: DELETE /v1/device/users/{user}.")
+  package static let notLoggedIn = ErrorType("not_logged_in", .conflict)
+    .titled("The user is not signed in on the device.")
+    .remedied("Ask the user to sign in on the device.")
+
+  package static let deviceErrors = [
+    deviceUnknown, switchingForbidden, originForbidden, deviceFull, notLoggedIn,
+  ]
+}
+
+extension Failure {
+  package static let deviceUnknown = Failure(.deviceUnknown)
+  package static let switchingForbidden = Failure(.switchingForbidden)
+  /// A browser sent its cookie for a page whose origin the app does not allow.
+  package static let originForbidden = Failure(.originForbidden)
+  package static let notLoggedIn = Failure(.notLoggedIn)
+
+  package static func deviceFull(limit: Int) -> Failure { Failure(.deviceFull, limit: limit) }
 }

@@ -1,9 +1,11 @@
-package import Runtime
-import Glibc
+internal import Crypto
 import Delivery
 import Encoding
+import Glibc
 import JSON
+import PasswordHashes
 import Postgres
+package import Runtime
 
 // Shared by sign-ins and a user's own requests. All of it runs in their transaction.
 
@@ -137,5 +139,129 @@ extension SecondFactors {
   /// Returns the name that the secret of a factor is bound to.
   private static func sealName(of factor: FactorID, _ user: UserID) -> String {
     "factor \(user) \(factor)"
+  }
+}
+
+/// A code that a user keeps on paper, in place of an authenticator that is lost.
+///
+/// It has 120 random bits, in four groups of six characters. So a fast keyed hash is enough to store
+/// it; codes of less than 112 bits need a password hash. The letters I, L, O and U are not in it. A
+/// user who types I, L or O means 1, 1 or 0.
+/// - Source: OWASP ASVS 5.0, 6.5.2, for the entropy; Douglas Crockford's base 32, for the alphabet.
+struct RecoveryCode: Hashable {
+  /// How many codes a user gets at once.
+  static let count = 10
+  private static let length = 24
+  private static let groupLength = 6
+  private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
+
+  private let characters: [UInt8]
+
+  /// Makes a new code.
+  init() {
+    characters = (0..<Self.length).map { _ in Self.alphabet[Int.random(in: 0..<32)] }
+  }
+
+  /// Reads what a user typed, in either case, with any spaces and hyphens.
+  ///
+  /// Returns nil if it does not have the form of a recovery code.
+  init?(_ typed: String) {
+    var characters: [UInt8] = []
+    for byte in typed.utf8.prefix(100) {
+      switch byte {
+      case UInt8(ascii: " "), UInt8(ascii: "-"): continue
+      case UInt8(ascii: "o"), UInt8(ascii: "O"): characters.append(UInt8(ascii: "0"))
+      case UInt8(ascii: "i"), UInt8(ascii: "I"), UInt8(ascii: "l"), UInt8(ascii: "L"):
+        characters.append(UInt8(ascii: "1"))
+      default:
+        let isUpper = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+        characters.append(isUpper ? byte + 32 : byte)
+      }
+    }
+    guard characters.count == Self.length, characters.allSatisfy(Self.alphabet.contains) else {
+      return nil
+    }
+    self.characters = characters
+  }
+
+  /// Returns the code as the user sees it.
+  var text: String {
+    stride(from: 0, to: characters.count, by: Self.groupLength).map { start in
+      String(decoding: characters[start...].prefix(Self.groupLength), as: UTF8.self)
+    }.joined(separator: "-")
+  }
+
+  /// Returns what the database stores: a keyed hash with the first master key.
+  func hash(of user: UserID, _ master: MasterKey) -> BinaryBytes {
+    hashes(of: user, master)[0]
+  }
+
+  /// Returns the hash by each master key: a code may be older than the first key.
+  func hashes(of user: UserID, _ master: MasterKey) -> [BinaryBytes] {
+    let named = Array("recovery code \(user) ".utf8) + characters
+    return master.checks.indices.map { BinaryBytes(master.hash(of: named, by: $0)) }
+  }
+
+  /// Makes the codes of a user, no two of which are the same.
+  static func make() -> [RecoveryCode] {
+    var codes: Set<RecoveryCode> = []
+    while codes.count < count { codes.insert(RecoveryCode()) }
+    return Array(codes)
+  }
+}
+
+/// The codes of an authenticator app: six digits that change every 30 seconds.
+///
+/// All authenticator apps know this form: SHA-1, six digits, 30 seconds. Some of them ignore any other.
+/// - Source: RFC 6238; RFC 4226 section 5.3.
+package enum TimeBasedCode {
+  package static let length = 6
+  /// The length of a time step, in seconds.
+  static let period = 30
+  /// How many steps before the present one are accepted, while a code is typed and sent.
+  ///
+  /// - Source: RFC 6238 section 5.2, which recommends one step at most. No code of a later step is
+  ///   accepted, which would prolong its life (OWASP ASVS 5.0, 6.5.5).
+  static let delay = 1
+
+  /// Returns the number of the time step at a time in seconds since 1970.
+  static func step(at time: Int) -> Int { time / period }
+
+  /// Returns the code of a time step.
+  static func code(of secret: [UInt8], at step: Int) -> String {
+    var code = HMAC<Insecure.SHA1>(key: SymmetricKey(data: secret))
+    code.update(data: stride(from: 56, through: 0, by: -8).map { UInt8(step >> $0 & 255) })
+    let hash = Array(code.finalize())
+    let offset = Int(hash[hash.count - 1] & 15)
+    let number = hash[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } & 0x7fff_ffff
+    return String(number % 1_000_000, digits: length)
+  }
+
+  /// Finds the time step whose code was entered.
+  ///
+  /// - Parameters:
+  ///   - code: six digits.
+  ///   - secret: the secret of the authenticator.
+  ///   - now: the present time step.
+  ///   - last: the step of the last code that was accepted. Codes up to it are used.
+  /// - Returns: the step, or nil if the code is wrong or used.
+  static func step(of code: String, _ secret: [UInt8], near now: Int, after last: Int) -> Int? {
+    let entered = Array(code.utf8)
+    return (now - delay...now).first { step in
+      step > last && areSame(Array(self.code(of: secret, at: step).utf8), entered)
+    }
+  }
+}
+
+/// The content of the QR code for an authenticator app.
+///
+/// - Source: github.com/google/google-authenticator/wiki/Key-Uri-Format.
+enum ProvisioningURI {
+  /// Returns the URI of a secret.
+  ///
+  /// Form, digits and period are the defaults of the format, which some apps take no others for.
+  static func text(_ secret: [UInt8], of account: String, at issuer: String) -> String {
+    let (issuer, account) = (PercentCoding.encode(issuer), PercentCoding.encode(account))
+    return "otpauth://totp/\(issuer):\(account)?secret=\(secret.base32)&issuer=\(issuer)"
   }
 }

@@ -1,7 +1,7 @@
-package import Runtime
 package import EventLoop
-import JSON
+package import JSON
 package import Postgres
+package import Runtime
 
 /// The apps that this deployment serves, as the worker last read them.
 @EventLoop package final class Apps: DomainService {
@@ -151,4 +151,246 @@ package struct AppRow: RowDecodable {
 
 extension RequestContext {
   package var apps: Apps { dependencies[Apps.self] }
+}
+
+/// A change of an app.
+package struct AppChange: Sendable {
+  /// A merge patch of the settings; null resets a setting to its default.
+  package var settings = JSONObject()
+  /// The new host names; nil keeps those of the app.
+  package var hosts: [String]?
+
+  package init() {}
+}
+
+/// An app as operators see it.
+package struct AppRecord {
+  package let app: App
+  package let createdAt: Timestamp
+  package let updatedAt: Timestamp
+
+  package var id: AppID { app.id }
+  package var name: String { app.name }
+}
+
+extension Apps {
+  /// Creates an app with default settings.
+  ///
+  /// Workers load it with their next reload of the apps; a request that names it forces one.
+  /// - Parameters:
+  ///   - name: 1 to 63 of a-z, 0-9 and `-`; it cannot be changed.
+  ///   - context: the context of the request.
+  /// - Returns: the app.
+  /// - Throws: `.invalid`, `.appExists`, `.databaseUnavailable`.
+  package static func create(
+    _ name: String, _ context: RequestContext
+  ) async throws(Failure) -> AppRecord {
+    if let fault = OperatorName.fault(in: name) { throw .invalid([fault]) }
+    let id = AppID()
+    return try await context.transaction { transaction async throws(Failure) in
+      try await transaction.send(AppsAdministrationQueries.create, id, name)
+        .rows(duplicate: .appExists)
+      _ = transaction.send(AppsAdministrationQueries.createManagementAPI, id, ResourceServerID())
+      Event("app_create", detail: ["name": .string(name)]).record(in: transaction, app: id)
+      return try await transaction.run(AppsAdministrationQueries.find, name)
+    }.first.orUnforeseen("an app that was made").record(context)
+  }
+
+  /// Returns all apps, sorted by name.
+  package static func list(_ context: RequestContext) async throws(Failure) -> [AppRecord] {
+    try await context.read(AppsAdministrationQueries.list).map { $0.record(context) }
+  }
+
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  package static func record(
+    of name: String, _ context: RequestContext
+  ) async throws(Failure) -> AppRecord {
+    let rows = try await context.read(AppsAdministrationQueries.find, name)
+    guard let app = rows.first else { throw .unknownApp }
+    return app.record(context)
+  }
+
+  /// Changes settings and hosts, and increments the version even if no value differs.
+  ///
+  /// Workers apply the change within about 10 seconds.
+  /// - Throws: `.invalid` with pointers into a body with `settings` and `hosts`; `.hostTaken`,
+  ///   `.preconditionFailed`, `.unknownApp`, `.databaseUnavailable`.
+  package static func change(
+    _ name: String, _ change: AppChange, if condition: VersionCondition, _ context: RequestContext
+  ) async throws(Failure) -> AppRecord {
+    let catalog = context.apps.catalog.settings
+    return try await context.transaction { transaction async throws(Failure) in
+      guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
+      else { throw .unknownApp }
+      try condition.require(before.version)
+      guard let stored = before.app(catalog).settings.chosen else {
+        throw .internalError("the stored settings of an app do not parse")
+      }
+      let (settings, settingFaults) = catalog.changed(stored, by: change.settings)
+      let faults = settingFaults + change.hostFaults
+      guard faults.isEmpty else { throw .invalid(faults) }
+      let hosts = change.hosts ?? before.hosts
+      _ = transaction.send(AppsAdministrationQueries.removeHosts, before.id, TextArray(hosts))
+      let added = transaction.send(AppsAdministrationQueries.addHosts, before.id, TextArray(hosts))
+      let text = TextBytes(settings.serialized())
+      _ = transaction.send(AppsAdministrationQueries.change, before.id, text)
+      try await added.rows(undone: .hostTaken)
+      Event("app_change", detail: change.audited).record(in: transaction, app: before.id)
+      let after = try await transaction.run(AppsAdministrationQueries.find, name)
+      return try after.first.orUnforeseen("an app that was changed")
+    }.record(context)
+  }
+}
+
+extension AppChange {
+  fileprivate var audited: JSON {
+    var detail = JSONObject()
+    if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
+    if let hosts { detail["hosts"] = .array(hosts.map(JSON.string)) }
+    return .object(detail)
+  }
+
+  /// 100: select an app with more hosts by `Dossier-App` instead.
+  private static let limit = 100
+
+  fileprivate var hostFaults: [FieldError] {
+    let named = hosts ?? []
+    guard named.count <= Self.limit else {
+      return [FieldError("/hosts", "length", "An app may have at most \(Self.limit) hosts.")]
+    }
+    return named.enumerated().compactMap { index, host in
+      Self.isHost(host)
+        ? nil
+        : FieldError(
+          "/hosts/\(index)", "host",
+          "A host must be a name or IP address in lower case, without a port, like nginx's $host."
+        )
+    }
+  }
+
+  /// Returns false for a text that cannot be a host name or an IP address.
+  ///
+  /// - Source: RFC 9110 section 4.2.3, RFC 3986 section 3.2.2.
+  private static func isHost(_ host: String) -> Bool {
+    let bytes = Array(host.utf8)
+    let isAddress = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
+    return (1...253).contains(bytes.count)
+      && (isAddress ? bytes.dropFirst().dropLast() : bytes[...]).allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+          UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+          true
+        default: isAddress && byte == UInt8(ascii: ":")
+        }
+      }
+  }
+}
+
+/// The settings and data that the features and wires of a program add to each app.
+package struct AppCatalog: Sendable {
+  package let settings: SettingsCatalog
+  package let parts: [any AppPart.Type]
+
+  package init(settings: SettingsCatalog, parts: [any AppPart.Type]) {
+    (self.settings, self.parts) = (settings, parts)
+  }
+}
+
+/// The settings of a change, as its audit event shows them.
+enum AuditedSettings {
+  /// The longest value in an audit event; for longer ones, such as mail texts, it has only the
+  /// name.
+  private static let longest = 200
+
+  static func shown(_ settings: JSONObject) -> JSON {
+    var shown = JSONObject()
+    for (name, value) in settings {
+      shown[name] = value.serialized().count <= longest ? value : "…"
+    }
+    return .object(shown)
+  }
+}
+
+extension SQL {
+  /// The select of an `AppRow`, without a condition.
+  fileprivate static let apps: SQL = """
+    select id, name, settings, hosts, version, created_at, updated_at from app_records
+    """
+}
+
+package enum AppsAdministrationQueries {
+  /// Violates `apps_name_key` if the name is taken.
+  static let create = Statement<NoRow, AppID, String>(
+    "apps.create", "insert into apps (app_id, name) values ($1, $2)"
+  )
+
+  static let createManagementAPI = Statement<NoRow, AppID, ResourceServerID>(
+    "apps.create_management_api",
+    """
+    insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, skips_consent,
+      allows_offline_access)
+    values ($1, $2, 'api/v2/', 'Management API', management_scopes(), false, true)
+    """)
+
+  /// Returns all apps; they are few, and each worker caches them.
+  static let list = Statement<AppRow>("apps.list", "\(.apps) order by name")
+
+  static let find = Statement<AppRow, String>("apps.find", "\(.apps) where name = $1")
+
+  /// Locks an app, so that concurrent changes of it run one after the other.
+  package static let lock = Statement<AppRow, String>(
+    "apps.lock", "\(.apps) where name = $1 for no key update"
+  )
+
+  static let removeHosts = Statement<NoRow, AppID, TextArray>(
+    "apps.remove_hosts", "delete from app_hosts where app_id = $1 and host <> all ($2::text[])"
+  )
+
+  /// Undoes the transaction if a host belongs to another app.
+  static let addHosts = Statement<NoRow, AppID, TextArray>(
+    "apps.add_hosts",
+    """
+    insert into app_hosts as h (host, app_id) select distinct w.host, $1 from unnest($2::text[]) w (host)
+    on conflict (host) do update
+    set app_id = case when require(h.app_id = excluded.app_id) then excluded.app_id end
+    """)
+
+  /// Replaces the settings of a locked app.
+  static let change = Statement<NoRow, AppID, TextBytes>(
+    "apps.change",
+    """
+    update apps set settings = $2::jsonb, version = version + 1, updated_at = now()
+    where app_id = $1
+    """)
+
+  package static let all: [any PreparedStatement] = [
+    create, createManagementAPI, list, find, lock, removeHosts, addHosts, change,
+  ]
+}
+
+extension ErrorType {
+  package static let unknownApp = ErrorType("app_not_found", .notFound)
+    .titled("No app has that name.")
+    .remedied("Name an app of dossier app list in Dossier-App, or use one of its host names.")
+  package static let wireDisabled = ErrorType("api_disabled", .notFound)
+    .titled("This app does not offer this API.")
+    .remedied(
+      "Enable it, if the app has clients of it: dossier app set --app NAME app_services=true, "
+        + "parra=true, auth0_management=true or auth0_dbconnections=true."
+    )
+  package static let appExists = ErrorType("app_exists", .conflict)
+    .titled("An app with that name already exists.")
+    .remedied("Choose another name.")
+  package static let hostTaken = ErrorType("host_taken", .conflict)
+    .titled("One of the host names belongs to another app.")
+    .remedied("Remove the host name from the other app first: dossier app host remove.")
+
+  package static let appErrors = [unknownApp, wireDisabled, appExists, hostTaken]
+}
+
+extension Failure {
+  package static let unknownApp = Failure(.unknownApp)
+  package static let wireDisabled = Failure(.wireDisabled)
+  package static let appExists = Failure(.appExists)
+  package static let hostTaken = Failure(.hostTaken)
 }

@@ -1,7 +1,7 @@
+import EventLoop
 package import JSON
 package import Postgres
 package import Runtime
-import EventLoop
 
 /// A scope of an API that a role or a user has.
 package struct Permission: RowDecodable {
@@ -151,4 +151,147 @@ struct ServerScopes: RowDecodable {
     id = try row.id(0)
     scopes = try row.json(1).object ?? JSONObject()
   }
+}
+
+/// The permissions of roles.
+extension Roles {
+  /// Returns the permissions of a role, sorted by API and scope.
+  ///
+  /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
+  package static func permissions(
+    of role: RoleID, of app: AppID, _ context: RequestContext
+  ) async throws(Failure) -> [Permission] {
+    _ = try await find(role, of: app, context)
+    return try await context.fetch(RolePermissionQueries.list, role)
+  }
+
+  /// Changes the permissions of a role.
+  ///
+  /// Tokens keep a removed permission until they expire.
+  /// - Throws: `.roleNotFound`, `.invalid`, `.databaseUnavailable`.
+  package static func changePermissions(
+    _ change: PermissionChange, of role: RoleID, of app: AppID, _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      _ = try await lock(role, of: app, in: transaction)
+      let changes = RolePermissionQueries.changes
+      guard var detail = try await changes.make(change, of: role, app, in: transaction) else {
+        return
+      }
+      detail["role_id"] = .string(role.text)
+      Event("role_permissions_change", detail: .object(detail)).record(in: transaction, app: app)
+    }
+  }
+
+  /// Takes scopes of an API from users who have them directly, a thousand at a time.
+  ///
+  /// - Parameters:
+  ///   - scopes: the scopes; nil for all.
+  ///   - server: the API.
+  ///   - context: the context of the request.
+  /// - Throws: `.databaseUnavailable`.
+  static func forget(
+    _ scopes: [String]?, of server: ResourceServerID, _ context: RequestContext
+  ) async throws(Failure) {
+    if scopes?.isEmpty == true { return }
+    let names = scopes.map { $0.joined(separator: " ") }
+    while case let users = try await context.readLatest(RolePermissionQueries.users, server, names),
+      !users.isEmpty
+    {
+      // A user may have several of the scopes.
+      let calls = Set(users).sorted { $0.text < $1.text }.map {
+        PendingQuery(RolePermissionQueries.forget, $0, server, names)
+      }
+      try await context.write(calls)
+    }
+  }
+}
+
+package enum RolePermissionQueries {
+  /// Returns the permissions that the API still has.
+  static let list = Statement<Permission, RoleID>(
+    "role_permissions.list",
+    """
+    select r.resource_server_id, r.identifier, r.name, p.scope, r.scopes ->> p.scope, '[]'::json
+    from role_permissions p join resource_servers r
+      on r.app_id = p.app_id and r.resource_server_id = p.resource_server_id
+    where p.role_id = $1 and r.scopes -> p.scope is not null
+    order by r.identifier, p.scope limit 1000
+    """)
+
+  /// Locks APIs, so that their scopes stay until the end of the transaction.
+  ///
+  /// - Parameter 2: ids, separated by spaces.
+  static let servers = Statement<ServerScopes, AppID, String>(
+    "role_permissions.servers",
+    """
+    select resource_server_id, scopes from resource_servers
+    where app_id = $1 and resource_server_id = any (string_to_array($2, ' '))
+    order by resource_server_id for share
+    """)
+
+  static let add = Statement<String, RoleID, TextBytes>(
+    "role_permissions.add",
+    """
+    insert into role_permissions (app_id, role_id, resource_server_id, scope)
+    select r.app_id, r.role_id, p.server, p.scope
+    from roles r cross join jsonb_to_recordset($2::jsonb) as p (server text, scope text)
+    where r.role_id = $1
+    on conflict (role_id, resource_server_id, scope) do nothing
+    returning resource_server_id || ' ' || scope
+    """)
+
+  static let remove = Statement<String, RoleID, TextBytes>(
+    "role_permissions.remove",
+    """
+    delete from role_permissions r
+    using jsonb_to_recordset($2::jsonb) as p (server text, scope text)
+    where r.role_id = $1 and r.resource_server_id = p.server and r.scope = p.scope
+    returning r.resource_server_id || ' ' || r.scope
+    """)
+
+  static let scopes = Statement<String, RoleID, ResourceServerID>(
+    "role_permissions.scopes",
+    "select scope from role_permissions where role_id = $1 and resource_server_id = $2"
+  )
+
+  static let count = Statement<Int, RoleID>(
+    "role_permissions.count", "select count(*) from role_permissions where role_id = $1"
+  )
+
+  static let changes = PermissionStatements(add: add, remove: remove, scopes: scopes, count: count)
+
+  /// Deletes the permissions of roles whose scopes an API has no longer.
+  static let settle = Statement<NoRow, AppID, ResourceServerID>(
+    "role_permissions.settle",
+    """
+    delete from role_permissions p using resource_servers r
+    where p.app_id = $1 and p.resource_server_id = $2
+      and r.app_id = $1 and r.resource_server_id = $2 and r.scopes -> p.scope is null
+    """)
+
+  /// Returns users with permissions at an API, for a thousand permissions of all shards.
+  ///
+  /// Served by `user_permissions_by_scope`.
+  /// - Parameter 2: scopes, separated by spaces; null for all.
+  static let users = Statement<UserID, ResourceServerID, String?>(
+    "role_permissions.users",
+    """
+    select user_id from user_permissions
+    where resource_server_id = $1
+      and ($2::text is null or scope = any (string_to_array($2, ' ')))
+    order by scope, user_id limit 1000
+    """)
+
+  static let forget = Statement<NoRow, UserID, ResourceServerID, String?>(
+    "role_permissions.forget",
+    """
+    delete from user_permissions
+    where user_id = $1 and resource_server_id = $2
+      and ($3::text is null or scope = any (string_to_array($3, ' ')))
+    """)
+
+  package static let all: [any PreparedStatement] = [
+    list, servers, add, remove, scopes, count, settle, users, forget,
+  ]
 }

@@ -1,7 +1,9 @@
-package import Runtime
+import Accounts
+import Documents
 package import EventLoop
-import JSON
+package import JSON
 import Postgres
+package import Runtime
 
 /// A line of the input of an import.
 package struct ImportLine: Sendable {
@@ -193,6 +195,68 @@ package struct ImportLine: Sendable {
       Event(
         "users_import", detail: ["import": .string(progress.id.text), "tally": progress.tally.json]
       ).record(in: transaction)
+    }
+  }
+}
+
+extension Failure {
+  /// Whether the failure concerns one row, so that other rows can still be written.
+  var isOfOneRow: Bool {
+    switch self {
+    case .databaseUnavailable, .overloaded, .preconditionFailed: false
+    default: true
+    }
+  }
+
+  var importFaults: [FieldError] { type == .invalid ? faults : [importFault] }
+
+  var importFault: FieldError {
+    switch self {
+    case .identityTaken:
+      FieldError(
+        "", "identity_taken",
+        "Another user has just been given this identity. Import the line again."
+      )
+    case .documentTooLarge:
+      FieldError(
+        "", "document_size", "The document is too large in the form that the database stores."
+      )
+    default:
+      FieldError("", "refused", "The database refuses the row\(report.map { ": \($0)" } ?? ".")")
+    }
+  }
+}
+
+/// A reader of the lines that another system exports.
+package protocol ForeignReader: Sendable {
+  /// Returns the line in Dossier's import format.
+  ///
+  /// - Throws: `.invalid` if the line has another form.
+  func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine
+}
+
+/// A line of another system in Dossier's import format.
+package struct TranslatedLine: Sendable {
+  package let row: JSON
+  /// Roles of the user, which rows have no member for.
+  package let roles: [RoleID]
+  /// The parts of the line that are not in the row, with the reasons.
+  package let leftOut: [FieldError]
+
+  package init(_ row: JSONObject, roles: [RoleID] = [], leftOut: [FieldError] = []) {
+    (self.row, self.roles, self.leftOut) = (.object(row), roles, leftOut)
+  }
+}
+
+extension ForeignReader {
+  /// Parses a line.
+  ///
+  /// - Throws: `.invalid`.
+  package static func parse(_ text: [UInt8]) throws(Failure) -> JSON {
+    do throws(JSONError) {
+      return try JSON.parse(text)
+    } catch {
+      throw .invalid([FieldError(error)])
     }
   }
 }

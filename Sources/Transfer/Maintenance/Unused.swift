@@ -1,6 +1,6 @@
 import Accounts
 import EventLoop
-import Postgres
+package import Postgres
 import Runtime
 import Sessions
 
@@ -78,4 +78,125 @@ import Sessions
     }
     return removed
   }
+}
+
+/// An anonymous user of a page.
+struct AnonymousUser: SweptRow {
+  let app: AppID
+  let user: UserID
+  /// Whether the user has no profile, and was not seen for the days of the app.
+  let isStale: Bool
+
+  var id: String { user.text }
+
+  init(from row: Row) throws(DatabaseError) {
+    app = try row.id(0)
+    user = try row.id(1)
+    isStale = try row.bool(2)
+  }
+}
+
+/// A device, with its users as the database prints them, or nil if it was used in the last day.
+struct OldDevice: SweptRow {
+  let id: String
+  let list: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    id = try row.text(0)
+    list = row.text(ifAny: 1)
+  }
+}
+
+extension SQL {
+  /// The condition that the user `u` of the app `a` has no profile, and was not seen for its days.
+  fileprivate static let isStale: SQL = """
+    a.anonymous_user_retention_days > 0 and u.anonymous and u.blocked_at is null
+      and greatest(u.created_at, u.last_login_at)
+        < now() - a.anonymous_user_retention_days * interval '1 day'
+      and num_nonnulls(
+        u.email, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale, u.zone,
+        u.picture) = 0
+    """
+}
+
+package enum UnusedQueries {
+  /// Returns the page of all shards after that user.
+  ///
+  /// Served by `users_anonymous`.
+  static let users = Statement<AnonymousUser, String>(
+    "unused.users",
+    """
+    select u.app_id, u.user_id, \(.isStale)
+    from users u join apps a on a.app_id = u.app_id
+    where u.anonymous and u.user_id > $1
+    order by u.user_id limit 1000
+    """)
+
+  /// Returns a row if a user has no data, no other identity and no session in use.
+  ///
+  /// A new table of user data belongs here too; a test checks this. The version of the user does not
+  /// matter.
+  static let find = Statement<Int, UserID>(
+    "unused.find",
+    """
+    select 1 from users u join apps a on a.app_id = u.app_id
+    where u.user_id = $1 and \(.isStale)
+      and exists (
+        select 1 from identities t where t.user_id = $1 and t.provider = 'anonymous')
+      and not exists (
+        select 1 from identities t where t.user_id = $1 and t.provider <> 'anonymous')
+      and not exists (
+        select 1 from sessions t where t.user_id = $1
+          and t.refreshed_at >= now() - a.anonymous_user_retention_days * interval '1 day')
+      and not exists (select 1 from documents t where t.user_id = $1 and t.deleted_at is null)
+      and not exists (select 1 from document_versions t where t.user_id = $1)
+      and not exists (select 1 from properties t where t.user_id = $1)
+      and not exists (select 1 from additional_subjects t where t.user_id = $1)
+      and not exists (select 1 from pictures t where t.user_id = $1)
+      and not exists (select 1 from api_keys t where t.user_id = $1)
+      and not exists (select 1 from authentication_flows t where t.place = $1)
+      and not exists (select 1 from second_factors t where t.user_id = $1)
+      and not exists (select 1 from recovery_codes t where t.user_id = $1)
+      and not exists (select 1 from passwords t where t.user_id = $1)
+    """)
+
+  /// Locks a user: every write for a user also locks its row, and waits.
+  static let lock = Statement<NoRow, UserID>(
+    "unused.lock", "select 1 from users where user_id = $1 for update"
+  )
+
+  /// Returns the page after that device.
+  static let devices = Statement<OldDevice, String>(
+    "unused.devices",
+    """
+    select device_id, case when last_seen_at < now() - interval '1 day' then user_ids end
+    from devices where device_id > $1::text order by device_id limit 1000
+    """)
+
+  /// Returns those of the devices `$2` on which the users `$1` have accounts, each user on the
+  /// device at the same place.
+  ///
+  /// It asks all nodes of a distributed database once, where one read for each user would ask one
+  /// node a thousand times.
+  static let deviceAccounts = Statement<String, TextArray, TextArray>(
+    "unused.device_accounts",
+    """
+    select p.device_id from unnest($1::text[], $2::text[]) i (user_id, device_id)
+    join device_accounts p on p.user_id = i.user_id and p.device_id = i.device_id
+    """)
+
+  /// Deletes a device, unless it was used meanwhile.
+  ///
+  /// The secret of a deleted device remains valid, since its MAC proves that this server issued it.
+  static let removeDevice = Statement<String, String, String>(
+    "unused.remove_device",
+    """
+    delete from devices where device_id = $1 and user_ids = $2::text[]
+      and last_seen_at < now() - interval '1 day'
+    returning device_id
+    """)
+
+  package static let all: [any PreparedStatement] = [
+    users, find, lock, devices, deviceAccounts, removeDevice,
+  ]
 }
