@@ -1,7 +1,7 @@
 package import Accounts
 package import Delivery
 import Documents
-package import EventLoop
+import EventLoop
 import Imaging
 import JSON
 package import Outbound

@@ -183,7 +183,7 @@ class Bench:
             return re.search(re.escape(start) + r'\s*"""(.*?)"""', source, re.S).group(1)
 
         rule = text("Runtime/Principal.swift", "static let isAuthorized: SQL =")
-        sql = text("Documents/Documents+Queries.swift", '"documents.update",').replace(
+        sql = text("Documents/Documents.swift", '"documents.update",').replace(
             r"\(.isAuthorized)", rule)
         user, session = [
             f"(select {column} from bench_sessions where n = :n)"
