@@ -103,6 +103,8 @@ let package = Package(
     .target(
       name: "Operators", dependencies: ["JSON", "Encoding", "Patterns"], swiftSettings: house
     ),
+    .target(
+      name: "Records", dependencies: ["Encoding", "JSON", "Postgres"], swiftSettings: domain),
     .target(name: "JSONSchema", dependencies: ["JSON", "Patterns"], swiftSettings: house),
     .target(
       name: "ReferenceData", dependencies: ["JSON", "Encoding"], swiftSettings: house + unchecked
@@ -154,6 +156,7 @@ let package = Package(
     .target(
       name: "Runtime",
       dependencies: [
+        "Records",
         "CSodium", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes", "Postgres",
         "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -164,6 +167,7 @@ let package = Package(
     .target(
       name: "Tenancy",
       dependencies: [
+        "Records",
         "Distribution", "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime",
         "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -173,6 +177,7 @@ let package = Package(
     .target(
       name: "Delivery",
       dependencies: [
+        "Records",
         "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "ReferenceData",
         "Runtime",
         "Tenancy",
@@ -182,6 +187,7 @@ let package = Package(
     .target(
       name: "Sessions",
       dependencies: [
+        "Records",
         "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes", "Postgres",
         "Runtime", "Tenancy", "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -195,6 +201,7 @@ let package = Package(
     .target(
       name: "Accounts",
       dependencies: [
+        "Records",
         "BreachedPasswords", "Delivery", "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound",
         "PasswordHashes",
         "Imaging", "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
@@ -204,6 +211,7 @@ let package = Package(
     .target(
       name: "Documents",
       dependencies: [
+        "Records",
         "Accounts", "Encoding", "EventLoop", "JSON", "JSONSchema", "Operators", "Postgres",
         "Runtime", "Sessions", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -230,6 +238,7 @@ let package = Package(
     .target(
       name: "OpenID",
       dependencies: [
+        "Records",
         "Administration", "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop",
         "JSON", "Outbound",
         "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
@@ -240,18 +249,22 @@ let package = Package(
     .target(
       name: "WireKit",
       dependencies: [
+        "Records",
         "Accounts", "Runtime", "Sessions", "Tenancy", "EventLoop", "Encoding", "HTTP", "JSON",
       ],
       swiftSettings: domain + unchecked
     ),
     .target(
       name: "Representations",
-      dependencies: ["Accounts", "Documents", "JSON", "Runtime", "Sessions", "Tenancy"],
+      dependencies: [
+        "Records", "Accounts", "Documents", "JSON", "Runtime", "Sessions", "Tenancy",
+      ],
       swiftSettings: domain
     ),
     .target(
       name: "Declarations",
       dependencies: [
+        "Records",
         "Imaging", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
         "Transfer",
         "EventLoop", "HTTP", "JSON", "WireKit",
@@ -261,6 +274,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
+        "Records",
         "Administration", "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "WireKit", "Outbound",
@@ -270,6 +284,7 @@ let package = Package(
     .target(
       name: "AppServicesWire",
       dependencies: [
+        "Records",
         "Administration", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
         "EventLoop",
         "HTTP", "JSON", "Encoding", "Operators", "WireKit",
@@ -279,6 +294,7 @@ let package = Package(
     .target(
       name: "ParraWire",
       dependencies: [
+        "Records",
         "Administration", "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
         "Runtime",
         "Sessions",
@@ -289,6 +305,7 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
+        "Records",
         "Administration", "Imaging", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP",
         "JSON", "OpenID",
         "Outbound", "Pages", "PasswordHashes", "ReferenceData", "Runtime", "Sessions", "Tenancy",
@@ -299,6 +316,7 @@ let package = Package(
     .target(
       name: "ManagementWire",
       dependencies: [
+        "Records",
         "Administration", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP",
         "JSON", "OpenID",
         "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
@@ -308,6 +326,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
+        "Records",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
@@ -319,6 +338,7 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
+        "Records",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "CLinux", "Configuration", "Accounts", "Delivery",
         "Distribution",
@@ -404,6 +424,7 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
+        "Records",
         "Delivery", "Runtime", "Tenancy", "HTTP", "JSON", "Postgres", "WireKit", "dossier",
       ],
       swiftSettings: tests
@@ -413,6 +434,7 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
+        "Records", "Representations",
         "Imaging", "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents",
         "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",

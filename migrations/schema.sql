@@ -1442,16 +1442,12 @@ CREATE TABLE public.issuers (
     app_id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL COLLATE pg_catalog."C",
     issuer text NOT NULL,
-    audience text NOT NULL,
-    jwks_url text,
-    jwks jsonb,
     secret bytea,
-    claims jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    allows_missing_iss boolean DEFAULT false NOT NULL,
-    allows_missing_aud boolean DEFAULT false NOT NULL,
-    CONSTRAINT issuers_claims_check CHECK ((jsonb_typeof(claims) = 'object'::text)),
-    CONSTRAINT issuers_keys CHECK ((num_nonnulls(jwks_url, jwks, secret) = 1)),
+    version bigint DEFAULT 1 NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT issuers_attributes_check CHECK ((jsonb_typeof(attributes) = 'object'::text)),
+    CONSTRAINT issuers_keys CHECK ((num_nonnulls((attributes ->> 'jwks_url'::text), (attributes ->> 'jwks'::text), secret) = 1)),
     CONSTRAINT issuers_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text))
 );
 
@@ -1478,27 +1474,6 @@ COMMENT ON COLUMN public.issuers.issuer IS 'The iss claim of its tokens.';
 
 
 --
--- Name: COLUMN issuers.audience; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.issuers.audience IS 'The aud claim that its tokens must have.';
-
-
---
--- Name: COLUMN issuers.jwks_url; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.issuers.jwks_url IS 'The URL of its key set. Exactly one of jwks_url, jwks and secret is set.';
-
-
---
--- Name: COLUMN issuers.jwks; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.issuers.jwks IS 'Its key set.';
-
-
---
 -- Name: COLUMN issuers.secret; Type: COMMENT; Schema: public; Owner: -
 --
 
@@ -1506,24 +1481,17 @@ COMMENT ON COLUMN public.issuers.secret IS 'A key shared with it, encrypted with
 
 
 --
--- Name: COLUMN issuers.claims; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN issuers.version; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.issuers.claims IS 'Members of the profile, each with the claim that its value comes from.';
-
-
---
--- Name: COLUMN issuers.allows_missing_iss; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.issuers.allows_missing_iss IS 'Whether a token may lack the iss claim.';
+COMMENT ON COLUMN public.issuers.version IS 'Grows by one with each change.';
 
 
 --
--- Name: COLUMN issuers.allows_missing_aud; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN issuers.attributes; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.issuers.allows_missing_aud IS 'Whether a token may lack the aud claim.';
+COMMENT ON COLUMN public.issuers.attributes IS 'What differs from the defaults, by the names that `dossier issuer set` takes. Exactly one of jwks_url, jwks and the secret is set.';
 
 
 --
@@ -2181,20 +2149,13 @@ CREATE TABLE public.resource_servers (
     identifier text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     scopes json DEFAULT '{}'::json NOT NULL,
-    token_seconds integer DEFAULT 86400 NOT NULL,
-    allows_offline_access boolean DEFAULT false NOT NULL,
-    skips_consent boolean DEFAULT true NOT NULL,
-    enforces_policies boolean DEFAULT false NOT NULL,
-    token_dialect text DEFAULT 'access_token'::text NOT NULL COLLATE pg_catalog."C",
-    claims json DEFAULT '{}'::json NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT resource_servers_claims_check CHECK ((json_typeof(claims) = 'object'::text)),
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT resource_servers_attributes_check CHECK ((jsonb_typeof(attributes) = 'object'::text)),
     CONSTRAINT resource_servers_identifier_check CHECK (((identifier ~ '^[!-~]+$'::text) AND (length(identifier) <= 600))),
     CONSTRAINT resource_servers_resource_server_id_check CHECK ((resource_server_id ~ '^[0-9a-f]{24}$'::text)),
-    CONSTRAINT resource_servers_scopes_check CHECK ((json_typeof(scopes) = 'object'::text)),
-    CONSTRAINT resource_servers_token_dialect_check CHECK ((token_dialect = ANY (ARRAY['access_token'::text, 'access_token_authz'::text]))),
-    CONSTRAINT resource_servers_token_seconds_check CHECK (((token_seconds >= 60) AND (token_seconds <= 2592000)))
+    CONSTRAINT resource_servers_scopes_check CHECK ((json_typeof(scopes) = 'object'::text))
 );
 
 
@@ -2220,52 +2181,17 @@ COMMENT ON COLUMN public.resource_servers.scopes IS 'Its scopes, each with a des
 
 
 --
--- Name: COLUMN resource_servers.token_seconds; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.resource_servers.token_seconds IS 'The lifetime of its access tokens.';
-
-
---
--- Name: COLUMN resource_servers.allows_offline_access; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.resource_servers.allows_offline_access IS 'Whether clients may get a refresh token for it.';
-
-
---
--- Name: COLUMN resource_servers.skips_consent; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.resource_servers.skips_consent IS 'Whether first-party clients get its scopes without the consent of the user.';
-
-
---
--- Name: COLUMN resource_servers.enforces_policies; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.resource_servers.enforces_policies IS 'Whether a user gets only the scopes that its permissions contain.';
-
-
---
--- Name: COLUMN resource_servers.token_dialect; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.resource_servers.token_dialect IS 'access_token_authz adds the claim permissions to its access tokens.';
-
-
---
--- Name: COLUMN resource_servers.claims; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.resource_servers.claims IS 'Claims of its access tokens, each with the source of its value.';
-
-
---
 -- Name: COLUMN resource_servers.version; Type: COMMENT; Schema: public; Owner: -
 --
 
 COMMENT ON COLUMN public.resource_servers.version IS 'Grows by one with each change.';
+
+
+--
+-- Name: COLUMN resource_servers.attributes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.attributes IS 'What differs from the defaults, by the names that `dossier resource-server set` takes.';
 
 
 --
@@ -3067,14 +2993,14 @@ CREATE INDEX imports_by_time ON public.imports USING btree (changed_at);
 -- Name: issuers_missing_aud; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE UNIQUE INDEX issuers_missing_aud ON public.issuers USING btree (app_id, issuer) WHERE allows_missing_aud;
+CREATE UNIQUE INDEX issuers_missing_aud ON public.issuers USING btree (app_id, issuer) WHERE ((attributes -> 'allow_missing_aud'::text) = 'true'::jsonb);
 
 
 --
 -- Name: issuers_missing_iss; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE UNIQUE INDEX issuers_missing_iss ON public.issuers USING btree (app_id) WHERE allows_missing_iss;
+CREATE UNIQUE INDEX issuers_missing_iss ON public.issuers USING btree (app_id) WHERE ((attributes -> 'allow_missing_iss'::text) = 'true'::jsonb);
 
 
 --

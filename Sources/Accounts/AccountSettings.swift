@@ -1,7 +1,8 @@
 package import Runtime
+package import Records
 
 /// The settings of accounts and their credentials.
-package struct AccountSettings: SettingsSection {
+package struct AccountSettings: RecordPart {
   private let openMethods: Set<LoginMethod>
   package let signUp: SignUp
   /// In characters.
@@ -12,7 +13,7 @@ package struct AccountSettings: SettingsSection {
   package let allowsMixedScripts: Bool
   let apiKeysPerUser: Int
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     var open: Set<LoginMethod> = []
     for method in LoginMethod.allCases {
       let isOpen = read.flag(

@@ -6,6 +6,7 @@ package import Runtime
 import Sessions
 import Tenancy
 package import WireKit
+package import Records
 
 /// The client API of Atlas App Services, `/api/client/v2.0`, for the SDKs written for it.
 ///
@@ -135,7 +136,7 @@ enum AbsentRoutes {
 }
 
 /// The settings of an app for clients of App Services.
-package struct AppServicesSettings: SettingsSection {
+package struct AppServicesSettings: RecordPart {
   /// Whether the app has clients of App Services.
   let isOffered: Bool
   /// `service/database/collection`, or empty.
@@ -144,7 +145,7 @@ package struct AppServicesSettings: SettingsSection {
   /// Whether `register` is open although `sign_up` is `verify_first`.
   let opensRegistration: Bool
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     isOffered = read.flag(
       "app_services", false, safe: false, "whether clients of App Services may call the app"
     )

@@ -20,6 +20,7 @@ package import Runtime
 import Sessions
 package import Tenancy
 import WireKit
+package import Records
 
 /// The settings in force, read once.
 package struct Configuration: Sendable {
@@ -320,9 +321,9 @@ package struct ConfigurationOptions: ParsableArguments {
   }
 }
 
-extension SettingsCatalog {
+extension RecordShape {
   /// The settings of all features and wires.
-  package static let all = SettingsCatalog([
+  package static let all = RecordShape([
     AccountSettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
     DocumentSettings.self, EventSettings.self, MailSettings.self, BrandingSettings.self,
     SignOutSettings.self,

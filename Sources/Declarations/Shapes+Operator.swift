@@ -2,6 +2,7 @@ import Documents
 import JSON
 package import Runtime
 import Tenancy
+package import Records
 
 /// Shapes of the routes for operators.
 extension Shape {
@@ -30,11 +31,10 @@ extension Shape {
   package static let settings = named(.map(of: .any))
 
   /// Returns the shape of the settings that a program knows, derived from their declarations.
-  package static func settings(_ catalog: SettingsCatalog) -> Shape {
-    let chosen = AppSettings(stored: Array(#"{"session_days":30}"#.utf8), catalog)
-    return named(
-      .object(members: catalog.settings.map { ($0.name, value(of: $0).saying($0.meaning)) })
-    ).like(.object(catalog.listed(chosen).values))
+  package static func settings(_ catalog: RecordShape) -> Shape {
+    named(
+      .object(members: catalog.columns.map { ($0.name, value(of: $0).saying($0.meaning)) })
+    ).like(.object(catalog.listed(JSONObject([("session_days", 30)])).values))
   }
 
   private static func named(_ settings: Shape) -> Shape {
@@ -45,18 +45,7 @@ extension Shape {
     .named("SettingsPatch", "Settings to change; null resets one to its default.")
     .like(["session_days": 30])
 
-  package static func value(of setting: AppSetting) -> Shape {
-    switch setting.rule.kind {
-    case .flag: .flag
-    case .number(let range): .integer(range)
-    case .choice(let choices): .choice(choices)
-    case .choices(let choices): .list(of: .choice(choices), atMost: choices.count)
-    case .text(let length): .text(length)
-    case .texts(let limit): .list(of: .text, atMost: limit)
-    case .members: .any
-    case .object: .map(of: .map(of: .text))
-    }
-  }
+  package static func value(of setting: Column) -> Shape { value(of: setting.rule) }
 
   package static let signingKeys = Shape.list(
     of: .object([
@@ -77,22 +66,6 @@ extension Shape {
 
   package static let publicKeys = Shape.object(["keys": .list(of: .publicKey)])
     .named("PublicKeys", "A JSON Web Key Set.")
-
-  package static let issuers = Shape.list(
-    of: .object([
-      "name": .nameOfIssuer, "issuer": .issuer, "audience": .audience,
-      "keys": .choice(["url", "set", "secret"]), "jwks_url": .urlOfKeys.orNull,
-      "claims": .claims, "allow_missing_iss": .flag.like(false),
-      "allow_missing_aud": .flag.like(false),
-      "created_at": .time(Example.appMade),
-    ]).named("Issuer", "An identity provider whose tokens an app accepts.")
-  )
-
-  package static let nameOfIssuer = Shape.slug.like("login-page")
-  package static let issuer = Shape.text(1...1_024).like("https://login.example.com")
-  package static let audience = Shape.text(1...1_024).like("adventure")
-  package static let urlOfKeys = Shape.text.like("https://login.example.com/.well-known/jwks.json")
-  package static let claims = Shape.map(of: .text(1...200)).like(["nickname": "preferred_username"])
 
   package static let searchPath = Shape.text.like("metadata.theme")
 
@@ -173,12 +146,12 @@ extension Shape {
   ).named("ClientWithSecret", "An OAuth client with its new secret.")
 
   package static let clientSettings = Shape.object(
-    members: SettingsCatalog.client.settings.map { setting in
+    members: RecordShape.client.columns.map { setting in
       let isMap = setting.name == "claims"
       return (setting.name, isMap ? .claimMap : value(of: setting).saying(setting.meaning))
     }
   ).named("ClientSettings", "The settings of a client.").like(
-    .object(SettingsCatalog.client.listed(AppSettings(stored: [0x7b, 0x7d], .client)).values)
+    .object(RecordShape.client.listed(JSONObject()).values)
   )
 
   package static let clientSettingsPatch = Shape.map(of: .any)
@@ -195,25 +168,6 @@ extension Shape {
   package static let identifierOfAPI = Shape.text(pattern: "^[!-~]{1,600}$")
     .like("https://api.example.com")
   package static let nameOfAPI = Shape.label.like("Orders")
-  package static let scopesOfAPI = Shape.map(of: .text)
-    .named("ScopeDescriptions", "The scopes of an API, each with a description for users.")
-    .like(["read:orders": "See your orders"])
-  package static let tokenSeconds = Shape.integer(ResourceServerRules.tokenSeconds)
-    .like(.number(JSONNumber(ResourceServerRules.defaultTokenSeconds)))
-
-  package static let tokenDialect = Shape.choice(TokenDialect.allCases.map(\.rawValue))
-    .like("access_token")
-    .named("TokenDialect", "The form of access tokens; access_token_authz adds permissions.")
-
-  package static let resourceServer = Shape.object([
-    "id": .id(Example.resourceServer), "app": .slug, "identifier": .identifierOfAPI,
-    "name": .nameOfAPI, "scopes": .scopesOfAPI, "token_seconds": .tokenSeconds,
-    "allows_offline_access": .flag.like(false), "skips_consent": .flag.like(true),
-    "enforce_policies": .flag.like(false), "token_dialect": .tokenDialect,
-    "claims": .claimMap, "version": .count.like(1), "created_at": .time(Example.appMade),
-  ]).named("ResourceServer", "An API that access tokens are for.")
-
-  package static let resourceServers = Shape.list(of: .resourceServer)
 
   // MARK: Grants
 

@@ -37,7 +37,7 @@ extension Shape {
     switch name {
     case "key": .text(1...PropertySet.keyLimit).like("volume")
     case "app": .slug
-    case "issuer": .nameOfIssuer
+    case "issuer": .slug.like("login-page")
     case "version": .count.like(7)
     case "kind": .documentKind
     case "picture": .text(1...100).like(.string(String(Example.picture.dropFirst(13))))

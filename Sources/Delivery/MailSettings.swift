@@ -2,9 +2,10 @@ import Tenancy
 package import Runtime
 import JSON
 import Outbound
+package import Records
 
 /// The settings of mail.
-package struct MailSettings: SettingsSection {
+package struct MailSettings: RecordPart {
   package let sender: String
   /// The name of the sender; empty for the name of the app.
   package let senderName: String
@@ -18,7 +19,7 @@ package struct MailSettings: SettingsSection {
   private let own: [String: String]
   private let translations: MailTranslations
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     sender = read.text(
       "mail_from",
       .text(1...320, "email", "This setting must be an email address.") {
@@ -66,7 +67,7 @@ package struct MailSettings: SettingsSection {
     translations = MailTranslations(
       read.object(
         "mail_translations",
-        SettingRule(.object) { value in
+        ColumnRule(.object) { value in
           MailTranslations.fault(in: value).map { ("translation", $0) }
         },
         "texts of mails in other languages, for users with such a locale: "
@@ -107,14 +108,14 @@ extension App {
   package var mailSettings: MailSettings { settings[MailSettings.self] }
 }
 
-extension SettingRule {
+extension ColumnRule {
   /// The subject line of a mail.
-  static func subject(of kind: MailKind) -> SettingRule {
-    SettingRule(.text(1...200)) { fault(subject: $0.string ?? "", text: "", kind.subjectPlaces) }
+  static func subject(of kind: MailKind) -> ColumnRule {
+    ColumnRule(.text(1...200)) { fault(subject: $0.string ?? "", text: "", kind.subjectPlaces) }
   }
 
-  static func body(of kind: MailKind) -> SettingRule {
-    SettingRule(.text(1...20_000)) { fault(subject: "", text: $0.string ?? "", kind.places) }
+  static func body(of kind: MailKind) -> ColumnRule {
+    ColumnRule(.text(1...20_000)) { fault(subject: "", text: $0.string ?? "", kind.places) }
   }
 
   private static func fault(subject: String, text: String, _ places: Set<String>) -> Fault? {
@@ -127,7 +128,7 @@ extension SettingRule {
   }
 }
 
-extension SettingsReader {
+extension RecordReader {
   /// Reads the two settings of a mail; returns those that differ from the defaults.
   fileprivate mutating func texts(of kind: MailKind) -> [String: String] {
     let usual = MailCatalogs.english.texts(of: kind)
@@ -136,7 +137,7 @@ extension SettingsReader {
     }
     let parts = [
       (
-        "subject", SettingRule.subject(of: kind), usual.subject,
+        "subject", ColumnRule.subject(of: kind), usual.subject,
         "subject of \(kind.meaning); placeholders: \(places(kind.subjectPlaces))"
       ),
       (

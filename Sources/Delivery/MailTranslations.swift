@@ -1,6 +1,7 @@
 import Runtime
 import JSON
 import Encoding
+import Records
 
 /// The texts of an app's mails in other languages.
 ///
@@ -45,17 +46,19 @@ struct MailTranslations: Sendable {
         guard let rule = rules[name] else {
           return "\(language): \(name) must be a setting with the text of a mail."
         }
-        if let fault = rule.fault(text) { return "\(language), \(name): \(fault.1)" }
+        if let fault = rule.faults(in: text, at: "").first {
+          return "\(language), \(name): \(fault.detail)"
+        }
       }
     }
     return nil
   }
 
-  private static let rules: [String: SettingRule] = Dictionary(
+  private static let rules: [String: ColumnRule] = Dictionary(
     uniqueKeysWithValues: MailKind.allCases.flatMap { kind in
       [
-        ("\(kind.name)_subject", SettingRule.subject(of: kind)),
-        ("\(kind.name)_text", SettingRule.body(of: kind)),
+        ("\(kind.name)_subject", ColumnRule.subject(of: kind)),
+        ("\(kind.name)_text", ColumnRule.body(of: kind)),
       ]
     }
   )

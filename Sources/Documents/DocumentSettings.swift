@@ -1,7 +1,8 @@
 package import Runtime
+package import Records
 
 /// The settings of documents and properties.
-package struct DocumentSettings: SettingsSection {
+package struct DocumentSettings: RecordPart {
   /// In characters.
   package let propertyStringLength: Int
   private let readableMetadata: MemberSelection
@@ -12,7 +13,7 @@ package struct DocumentSettings: SettingsSection {
   /// How many versions of each document are kept; 0 for none.
   let versionsKept: Int
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     propertyStringLength = read.number(
       "property_string_length", 1...PropertySet.largestString, 128,
       "the most characters that a string property may have"

@@ -2,6 +2,7 @@ import Encoding
 package import EventLoop
 package import JSON
 package import Runtime
+import Records
 
 /// The members that users read and write in documents of one kind, in an app that limits them.
 ///
@@ -214,7 +215,7 @@ package struct MemberSelection: Sendable, Equatable {
 
 extension MemberSelection {
   /// The rule of a setting: true, false, or a list of places.
-  static let rule = SettingRule(.members) { value in
+  static let rule = ColumnRule(.members) { value in
     MemberSelection(setting: value) == nil
       ? (
         "members",
@@ -243,7 +244,7 @@ extension MemberSelection {
   }
 }
 
-extension SettingsReader {
+extension RecordReader {
   /// Reads which members of a document users may read or write; none is the safest.
   mutating func members(_ name: String, _ meaning: String) -> MemberSelection {
     value(

@@ -3,6 +3,7 @@ package import HTTP
 import JSON
 package import Runtime
 package import WireKit
+package import Records
 
 /// The Management API and the sign-up of Auth0, for its SDKs.
 ///
@@ -50,13 +51,13 @@ package struct ManagementWire: Wire {
 }
 
 /// Which APIs of Auth0 an app offers, beside OpenID Connect.
-package struct ManagementSettings: SettingsSection {
+package struct ManagementSettings: RecordPart {
   /// Whether the app has back ends that call `/api/v2`.
   let offersManagement: Bool
   /// Whether the app has clients that call `/dbconnections`.
   let offersDatabaseConnections: Bool
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     offersManagement = read.flag(
       "auth0_management", false, safe: false,
       "whether back ends may call the Management API of Auth0 (/api/v2) in the app"

@@ -4,6 +4,7 @@ import EventLoop
 import Glibc
 package import Runtime
 package import Tenancy
+import Records
 
 /// The next step of an authorization.
 package enum AuthorizationStep: Sendable {

@@ -5,6 +5,7 @@ package import Postgres
 package import Runtime
 import Sessions
 package import Tenancy
+import Records
 
 /// A session of an OpenID Connect client.
 ///

@@ -5,6 +5,7 @@ import JSON
 package import Runtime
 package import Sessions
 package import Tenancy
+import Records
 
 /// A sign-in at the token endpoint, without the pages.
 ///

@@ -3,6 +3,7 @@ import Encoding
 import JSON
 package import Runtime
 package import Tenancy
+package import Records
 
 /// This server as an OpenID Connect provider, at the host that a request was sent to.
 package struct Provider: Sendable {
@@ -107,11 +108,11 @@ package struct SignInMethods {
 }
 
 /// The settings of sign-outs that clients ask for.
-package struct SignOutSettings: SettingsSection {
+package struct SignOutSettings: RecordPart {
   /// Whether `/v2/logout` asks the user also if the client has a session in the browser.
   package let alwaysAsks: Bool
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     alwaysAsks = read.flag(
       "confirm_sign_out",
       false,

@@ -6,6 +6,7 @@ import Encoding
 import Runtime
 import Sessions
 import Tenancy
+import Records
 
 /// The tokens that a client gets.
 package struct IssuedTokens: Sendable {
@@ -221,9 +222,9 @@ package struct IssuedTokens: Sendable {
 extension ResourceServer {
   /// Returns the requested scopes without those of this API that a user may not get.
   fileprivate func granting(_ requested: [String], by permissions: [String]) -> [String] {
-    guard enforcesPolicies else { return requested }
+    guard record.enforcesPolicies else { return requested }
     return requested.filter { scope in
-      permissions.has(scope: scope) || !scopes.contains { $0.name.hasSameBytes(as: scope) }
+      permissions.has(scope: scope) || !record.scopes.contains { $0.name.hasSameBytes(as: scope) }
     }
   }
 }

@@ -7,6 +7,7 @@ package import Runtime
 import Sessions
 import Tenancy
 package import WireKit
+package import Records
 
 /// The API of users of Parra, for the mobile SDKs written for it.
 ///
@@ -132,14 +133,14 @@ extension App {
 }
 
 /// The settings of clients of Parra.
-package struct ParraSettings: SettingsSection {
+package struct ParraSettings: RecordPart {
   /// Whether the app has clients of Parra.
   let isOffered: Bool
   let bundleID: String
   /// The length of a mailed code that logs in.
   let codeDigits: Int
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     isOffered = read.flag(
       "parra", false, safe: false,
       "whether clients of Parra may call the app; they set passwords by codes of 6 digits"

@@ -2,13 +2,14 @@ package import Documents
 package import JSON
 package import Runtime
 package import Tenancy
+package import Records
 
 // JSON for operators.
 
 extension AppRecord {
   /// The app with all settings, and the names of those that differ from their defaults.
-  package func json(_ catalog: SettingsCatalog) -> JSON {
-    let listed = catalog.listed(app.settings)
+  package func json(_ catalog: RecordShape) -> JSON {
+    let listed = catalog.listed(app.settings.chosen)
     return [
       "id": .string(id.text), "name": .string(name), "hosts": .array(app.hosts.map(JSON.string)),
       "settings": .object(listed.values), "chosen": .array(listed.chosen.map(JSON.string)),
@@ -26,15 +27,17 @@ extension AppRecord {
   }
 }
 
-extension IssuerInfo {
+extension Stored {
+  /// The record with every column, and what follows from them; no secrets.
   package var json: JSON {
-    [
-      "name": .string(name), "issuer": .string(issuer), "audience": .string(audience),
-      "keys": .string(keys), "jwks_url": JSON(jwksURL), "claims": claims,
-      "allow_missing_iss": .bool(allowsMissingIssuer),
-      "allow_missing_aud": .bool(allowsMissingAudience),
-      "created_at": .string(createdAt.text),
-    ]
+    var object = JSONObject()
+    if values[R.table.keyName] == nil { object["id"] = .string(key) }
+    object["app"] = .string(appName)
+    for (name, value) in values { object[name] = value }
+    for member in R.derived { object[member.name] = member.value(self) }
+    object["version"] = .number(JSONNumber(version))
+    object["created_at"] = JSON(Timestamp(stored: created))
+    return .object(object)
   }
 }
 
@@ -103,21 +106,6 @@ extension ClientRecord {
       ("disabled", .bool(isDisabled)), ("version", .number(JSONNumber(version))),
       ("created_at", .string(createdAt.text)),
     ])
-  }
-}
-
-extension ResourceServerRecord {
-  package var json: JSON {
-    [
-      "id": .string(id.text), "app": .string(app), "identifier": .string(server.identifier),
-      "name": .string(server.name), "scopes": .object(scopes),
-      "token_seconds": .number(JSONNumber(Int(server.tokenLifetime.components.seconds))),
-      "allows_offline_access": .bool(server.allowsOfflineAccess),
-      "skips_consent": .bool(server.skipsConsent),
-      "enforce_policies": .bool(server.enforcesPolicies),
-      "token_dialect": .string(server.tokenDialect.rawValue), "claims": .object(claims),
-      "version": .number(JSONNumber(version)), "created_at": .string(createdAt.text),
-    ]
   }
 }
 

@@ -1,5 +1,6 @@
 import EventLoop
 package import Postgres
+import Records
 
 /// One app with its own users, as the worker last read it.
 package final class App: Sendable {
@@ -21,7 +22,7 @@ package final class App: Sendable {
 
   /// The deployment, in requests outside of apps.
   package static let deployment = App(
-    .deployment, "", AppSettings(stored: [], SettingsCatalog([])), hosts: [], version: 0
+    .deployment, "", AppSettings(stored: [], RecordShape([])), hosts: [], version: 0
   )
 
   /// Returns the data of a feature about the app; nil if it has none.

@@ -1,6 +1,7 @@
 import EventLoop
 package import JSON
 package import Runtime
+package import Records
 
 /// The scopes and tokens of the sessions of a wire.
 package struct SessionStyle: Sendable {
@@ -75,7 +76,7 @@ package enum RefreshTokens: Sendable {
 }
 
 /// The settings of sessions and their tokens.
-package struct SessionSettings: SettingsSection {
+package struct SessionSettings: RecordPart {
   package let mfa: MFA
   /// The name that authenticator apps show; empty for the name of the app.
   let mfaIssuer: String
@@ -90,7 +91,7 @@ package struct SessionSettings: SettingsSection {
   package let allowsSwitching: Bool
   package let sessionsPerUser: Int
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     mfa = read.choice(
       "mfa", MFA.off, safe: .required,
       "whether users have a second factor: off, optional, or required"

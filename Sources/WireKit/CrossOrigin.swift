@@ -1,6 +1,7 @@
 import HTTP
 package import Runtime
 import Tenancy
+package import Records
 
 /// The CORS header fields of a wire.
 ///
@@ -53,14 +54,14 @@ struct CrossOrigin: Sendable {
 }
 
 /// The settings of requests from web pages.
-package struct BrowserSettings: SettingsSection {
+package struct BrowserSettings: RecordPart {
   private let origins: [String]
   let deviceCookieSameSite: Cookie.SameSite
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     origins = read.texts(
       "allowed_origins",
-      SettingRule(.texts(atMost: AllowedOrigin.most)) { value in
+      ColumnRule(.texts(atMost: AllowedOrigin.most)) { value in
         AllowedOrigin.fault(in: value).map { ("origin", $0) }
       },
       "origins of web pages that may call the API, such as https://app.example.com; for development, "

@@ -6,6 +6,7 @@ import Tenancy
 import Transfer
 import HTTP
 import JSON
+import Records
 
 struct AppCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -49,13 +50,13 @@ struct AppCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Changes settings of an app.",
       discussion: """
-        \(SettingsCatalog.notation) Workers apply them within about 10 seconds. The command prints \
+        \(RecordShape.notation) Workers apply them within about 10 seconds. The command prints \
         the changed settings; with --json, all of them.
 
           dossier app set session_days=30 allowed_origins=https://a.example
 
         Settings:
-        \(SettingsCatalog.all.table)
+        \(RecordShape.all.table)
         """)
     @OptionGroup var options: AppOptions
 
@@ -66,7 +67,7 @@ struct AppCommand: ParsableCommand {
     var settings: [NamedValue]
 
     func run() throws {
-      let patch = JSON.object(SettingsCatalog.all.patch(of: settings))
+      let patch = JSON.object(RecordShape.all.patch(of: settings))
       let body = APIRequest.Body.mergePatch(["settings": patch])
       options.common.run { context async throws(CommandFailure) in
         let changed = try await context.send(

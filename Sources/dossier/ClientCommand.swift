@@ -4,6 +4,7 @@ import HTTP
 import JSON
 import Runtime
 import Tenancy
+import Records
 
 struct ClientCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -107,7 +108,7 @@ struct ClientCommand: ParsableCommand {
         ("name", .string(name)), ("kind", .string(kind.rawValue)),
         ("scopes", .array(scopes.map(JSON.string))),
       ])
-      var settings = SettingsCatalog.client.patch(of: settings)
+      var settings = RecordShape.client.patch(of: settings)
       if !callbacks.isEmpty { settings["callback_urls"] = .array(callbacks.map(JSON.string)) }
       if settings.count > 0 { body["settings"] = .object(settings) }
       common.run { [body] context async throws(CommandFailure) in
@@ -154,12 +155,12 @@ struct ClientCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Changes settings of a client.",
       discussion: """
-        \(SettingsCatalog.notation) Pages may call the server from new origins within about 10 seconds.
+        \(RecordShape.notation) Pages may call the server from new origins within about 10 seconds.
 
           dossier client set ID callback_urls=https://a.example/callback refresh_token_days=90
 
         Settings:
-        \(SettingsCatalog.client.table)
+        \(RecordShape.client.table)
         """)
     @OptionGroup var client: ClientArgument
 
@@ -179,7 +180,7 @@ struct ClientCommand: ParsableCommand {
     var settings: [NamedValue] = []
 
     func run() throws {
-      var body = JSONObject([("settings", .object(SettingsCatalog.client.patch(of: settings)))])
+      var body = JSONObject([("settings", .object(RecordShape.client.patch(of: settings)))])
       if let name { body["name"] = .string(name) }
       if !scopes.isEmpty { body["scopes"] = .array(scopes.map(JSON.string)) }
       let json = JSON.object(body)

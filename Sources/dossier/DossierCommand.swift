@@ -3,6 +3,7 @@ import Configuration
 import Delivery
 import Postgres
 import Runtime
+import Tenancy
 
 /// The command line for the operators of a deployment.
 @main struct DossierCommand: ParsableCommand {
@@ -23,8 +24,9 @@ import Runtime
       """,
     version: Version.text,
     subcommands: [
-      AppCommand.self, ClientCommand.self, ResourceServerCommand.self, RoleCommand.self,
-      IssuerCommand.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
+      AppCommand.self, ClientCommand.self, RecordCommand<ResourceServerRecord>.self,
+      RoleCommand.self,
+      RecordCommand<IssuerRecord>.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
       RateLimitCommand.self,
       MailCommand.self,
       IndexCommand.self, SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,

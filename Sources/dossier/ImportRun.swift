@@ -8,6 +8,7 @@ import Postgres
 import Runtime
 import Tenancy
 import Transfer
+import Records
 
 /// The options of `dossier user import`.
 struct ImportRequest: Sendable {
@@ -247,7 +248,7 @@ extension ImportRequest {
       return (AppServicesRow.document(userField: app.appServicesSettings.userField), nil)
     case .auth0:
       let issuers = try await context.run { context async throws(Failure) in
-        try await Issuers.list(of: app.name, context)
+        try await IssuerRecord.table.list(of: app.id, context)
       }
       let named = Dictionary(
         issuers.map { ($0.name, $0.issuer) }, uniquingKeysWith: { first, _ in first }

@@ -1,8 +1,9 @@
 import ArgumentParser
 import JSON
 import Runtime
+import Records
 
-extension SettingsCatalog {
+extension RecordShape {
   /// How operators type settings, for the help of commands.
   static let notation = """
     A value that is JSON of the setting's type is taken as JSON, any other as text. null resets a \
@@ -11,8 +12,8 @@ extension SettingsCatalog {
 
   /// The settings with their descriptions.
   var table: String {
-    let width = settings.map(\.name.count).max() ?? 0
-    return settings.map { setting in
+    let width = columns.map(\.name.count).max() ?? 0
+    return columns.map { setting in
       let padding = String(repeating: " ", count: width - setting.name.count)
       return "  \(setting.name)\(padding)  \(setting.meaning)"
     }.joined(separator: "\n")
@@ -23,7 +24,7 @@ extension SettingsCatalog {
   /// The API reports an unknown setting together with the other errors.
   func patch(of arguments: [NamedValue]) -> JSONObject {
     JSONObject(
-      arguments.map { ($0.name, setting(named: $0.name)?.rule.value(of: $0.value) ?? .null) }
+      arguments.map { ($0.name, column(named: $0.name)?.rule.value(of: $0.value) ?? .null) }
     )
   }
 }

@@ -58,7 +58,7 @@ struct UserImportCommand: ParsableCommand {
 
       With --format auth0, a line is a user of Auth0's export (NDJSON). --hashes FILE is the \
       decrypted file of password hashes (NDJSON) that Auth0's support sends. Add the issuers of other \
-      connections first, named like Auth0's connections (dossier issuer add google-oauth2 ...). \
+      connections first, named like Auth0's connections (dossier issuer create google-oauth2 ...). \
       user_id stays the sub of the user, and user_metadata becomes metadata. mfa_factors contains \
       the secrets of authenticator apps. A user is created without the parts that Dossier cannot \
       take. The results list these parts in left_out, with the reason. A user without an address and \

@@ -59,8 +59,9 @@ class WireBench(Bench):
         if not hasattr(self, "made"):
             made = self.site.dossier("client", "create", "--app", "default", "--kind", "web",
                                      "--callback", "https://app.example.com/cb", "bench")
-            api = self.site.dossier("resource-server", "create", "--app", "default", "--scope",
-                                    "read:posts=Read posts", "https://api.example.com/", "Posts")
+            api = self.site.dossier(
+                "resource-server", "create", "https://api.example.com/", "--app", "default",
+                "name=Posts", "scopes.read:posts=Read posts")
             self.site.dossier("client", "grant", made["id"], api["id"], "--scope", "read:posts")
             self.made = made
         return self.made
@@ -77,8 +78,9 @@ class WireBench(Bench):
     def client_refreshes(self):
         """Refreshes of a client: each makes an access token and an ID token."""
         if not hasattr(self, "native"):
-            self.site.dossier("resource-server", "create", "--app", "default", "--offline-access",
-                              "true", "https://refresh.example.com/", "Refreshes")
+            self.site.dossier(
+                "resource-server", "create", "https://refresh.example.com/", "--app", "default",
+                "name=Refreshes", "allows_offline_access=true")
             self.native = self.site.dossier(
                 "client", "create", "--app", "default", "--kind", "native", "--callback",
                 "https://app.example.com/cb", "bench refreshes", "password_grant=true")["id"]

@@ -4,6 +4,7 @@ import Runtime
 import HTTP
 import JSON
 import Postgres
+import Records
 import Testing
 import WireKit
 
@@ -71,5 +72,43 @@ import WireKit
         """)
     let missing = CommandFailure(.notFound, at: "/v1/apps/x")
     #expect(missing.reason.hasSuffix("\(ErrorType.notFound.remedy)\nPath: /v1/apps/x"))
+  }
+}
+
+/// The attributes of a record, as operators type them.
+@Suite struct RecordArgumentTests {
+  private typealias API = RecordArguments<ResourceServerRecord>
+  private typealias Issuer = RecordArguments<IssuerRecord>
+
+  private func values(_ texts: String...) -> [NamedValue] {
+    texts.compactMap { NamedValue(argument: $0) }
+  }
+
+  @Test func `values are JSON of the type of their column, or text`() throws {
+    let patch = try API.patch(
+      of: values("name=7", "token_seconds=60", "skips_consent=false", "x=1"))
+    #expect(
+      JSON.object(patch)
+        == ["name": "7", "token_seconds": 60, "skips_consent": false, "x": "1"])
+    #expect(try API.patch(of: values("token_seconds=null"))["token_seconds"] == .null)
+  }
+
+  @Test func `members of an object are set and removed one by one`() throws {
+    let patch = try API.patch(
+      of: values("scopes.read:a.b=See = all", "scopes.c=null", "claims.tier={\"value\":1}"))
+    #expect(patch["scopes"] == ["read:a.b": "See = all", "c": .null])
+    #expect(patch["claims"] == ["tier": ["value": 1]])
+  }
+
+  @Test func `a secret comes from a file only`() throws {
+    let failure = #expect(throws: CommandFailure.self) {
+      try Issuer.patch(of: values("secret=in-sight"))
+    }
+    #expect(failure?.status == .usage)
+  }
+
+  @Test func `the first argument is the first required column`() {
+    #expect(API.first.name == "identifier")
+    #expect(Issuer.first.name == "name")
   }
 }

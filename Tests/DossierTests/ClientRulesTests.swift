@@ -3,6 +3,7 @@ import Testing
 
 @testable import Runtime
 @testable import Tenancy
+import Records
 
 /// The rules for the URLs, origins and claims of clients.
 @Suite struct ClientRulesTests {
@@ -90,7 +91,7 @@ import Testing
   ])
   func `another source is refused, and left out of a stored map`(_ source: String) throws {
     let object = try map(#"{"x":\#(source)}"#)
-    #expect(ClaimMap.faults(in: object, at: "/claims").map(\.place) == ["/claims/x"])
+    #expect(ClaimMap.rule.faults(in: .object(object), at: "/claims").map(\.place) == ["/claims/x"])
     #expect(ClaimMap(object).isEmpty)
   }
 

@@ -104,9 +104,7 @@ class IssuerCase(Case):
         cls.keys = KeyServer()
         cls.key = Key(cls.site.folder, "one")
         cls.keys.keys = [cls.key.jwk]
-        cls.site.sql(
-            "insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, 'web', "
-            f"'https://issuer.example.com', 'app', '{cls.keys.url}' from apps where name = 'default'")
+        cls.site.add_issuer("web", jwks_url=cls.keys.url)
 
     @classmethod
     def tearDownClass(cls):

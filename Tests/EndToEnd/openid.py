@@ -117,8 +117,9 @@ class OpenIDCase(HostedCase):
         cls.native = cls.new_client("native", "--callback", "com.Example.my-app://cb")
         cls.machine = cls.new_client("machine", "--scope", "read:users")
         cls.api = cls.site.dossier(
-            "resource-server", "create", "--app", "default", "--scope", "read:posts=Read your posts",
-            "--scope", "write:posts=Write posts", "--offline-access", "true", cls.API, "Posts")
+            "resource-server", "create", cls.API, "--app", "default", "name=Posts",
+            "scopes.read:posts=Read your posts", "scopes.write:posts=Write posts",
+            "allows_offline_access=true")
         for client in [cls.spa, cls.web]:
             cls.site.dossier("client", "set", client["id"], f"logout_urls={LOGOUT}")
         cls.keys = cls.site.get("/.well-known/jwks.json").json["keys"]

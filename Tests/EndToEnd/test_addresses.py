@@ -60,8 +60,9 @@ class Addresses(Administration):
     def test_an_invalid_address_of_an_issuer_is_left_out(self):
         path = self.site.folder / "secret"
         path.write_text(SECRET)
-        self.site.dossier("issuer", "add", "plain", "--issuer", "https://issuer.example.com",
-                          "--audience", "app", "--secret-file", path)
+        self.site.dossier(
+            "issuer", "create", "plain", "issuer=https://issuer.example.com", "audience=app",
+            f"secret=@{path}")
         for number, email in enumerate(REFUSED):
             token = jwt.encode(claims(f"ada-{number}", email=email), SECRET, "HS256")
             grant = self.expect(self.post("/v1/login/jwt", {"token": token}), 200).json
@@ -77,8 +78,9 @@ class Addresses(Administration):
     def test_tokens_from_the_future_are_refused(self):
         path = self.site.folder / "secret"
         path.write_text(SECRET)
-        self.site.dossier("issuer", "add", "times", "--issuer", "https://times.example.com",
-                          "--audience", "app", "--secret-file", path)
+        self.site.dossier(
+            "issuer", "create", "times", "issuer=https://times.example.com", "audience=app",
+            f"secret=@{path}")
 
         def sign_in(**others):
             made = claims("tim", "https://times.example.com", **{"exp": now + 90_000, **others})

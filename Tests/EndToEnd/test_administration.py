@@ -49,8 +49,8 @@ class Commands(Administration):
             "switching=sometimes", "sign_up=sometimes", "mfa=on", "allowed_origins=https://a.example/", "mail_from=nobody",
             "password_min_length=7", "verify_subject=", "jwt=false", check=False)
         self.assertEqual(run.returncode, 12)
-        for words in ["/settings/session_days: This setting must be a whole number in 1...3650. (range)",
-                      "/settings/session_days2: This setting is unknown. (unknown_member)",
+        for words in ["/settings/session_days: This value must be a whole number in 1...3650. (range)",
+                      "/settings/session_days2: This name is unknown. (unknown_member)",
                       "/settings/anonymous: ", "/settings/switching: ", "/settings/mail_from: ",
                       "/settings/sign_up: ", "/settings/mfa: ",
                       "/settings/allowed_origins: ", "/settings/password_min_length: ",
@@ -127,32 +127,31 @@ class Commands(Administration):
 
     def add_issuer(self, name, *keys):
         return self.site.dossier(
-            "issuer", "add", name, "--issuer", "https://issuer.example.com", "--audience", name,
-            *keys, "--claim", "nickname=handle")
+            "issuer", "create", name, "issuer=https://issuer.example.com", f"audience={name}",
+            *keys, "claims.nickname=handle")
 
     def test_an_issuer_with_keys_from_a_file(self):
         key = Key(self.site.folder, "filed")
         path = self.site.folder / "keys.json"
         path.write_text(json.dumps({"keys": [key.jwk]}))
-        self.add_issuer("filed", "--jwks-file", path)
+        self.add_issuer("filed", f"jwks=@{path}")
         token = key.token(claims("sub", audience="filed", handle="ada", nickname="x"))
         grant = self.expect(self.login_jwt(token), 200).json
         self.assertEqual(self.me(grant).json["nickname"], "ada")
-        self.refused(11, "issuer", "add", "filed", "--issuer", "x", "--audience", "x",
-                     "--jwks-file", path)
+        self.refused(11, "issuer", "create", "filed", "issuer=x", "audience=x", f"jwks=@{path}")
         listed = {row["name"]: row for row in self.site.dossier("issuer", "list")}
         self.assertEqual(listed["filed"]["keys"], "set")
         self.assertEqual(listed["filed"]["claims"], {"nickname": "handle"})
-        self.site.dossier("issuer", "remove", "--yes", "filed")
+        self.site.dossier("issuer", "delete", "filed", "--yes")
         self.expect(self.login_jwt(token), 401, "external_token_invalid")
         self.expect(self.me(grant), 200)
-        self.refused(10, "issuer", "remove", "filed", "--yes")
+        self.refused(10, "issuer", "delete", "filed", "--yes")
 
     def test_an_issuer_with_a_shared_secret(self):
         secret = b"a secret that has more than 32 bytes"
         path = self.site.folder / "secret"
         path.write_bytes(secret + b"\n")
-        self.add_issuer("shared", "--secret-file", path)
+        self.add_issuer("shared", f"secret=@{path}")
         for _ in range(4):
             token = secret_token(claims("sub", audience="shared", handle="ada"), secret)
             self.expect(self.login_jwt(token), 200)
@@ -160,7 +159,7 @@ class Commands(Administration):
             token = secret_token(claims("sub", audience="shared"), wrong, algorithm)
             self.expect(self.login_jwt(token), 401, "external_token_invalid")
         path.write_bytes(secret * 2)
-        self.add_issuer("longer", "--secret-file", path)
+        self.add_issuer("longer", f"secret=@{path}")
         for algorithm in ["HS256", "HS384", "HS512"]:
             token = secret_token(claims("sub", audience="longer"), secret * 2, algorithm)
             self.expect(self.login_jwt(token), 200)
@@ -172,25 +171,27 @@ class Commands(Administration):
         path = self.site.folder / "bad.json"
 
         def refused(status, *keys, name="bad", words=""):
-            self.refused(status, "issuer", "add", "--issuer", "x", "--audience", "x", *keys, "--",
-                         name, words=words)
+            self.refused(
+                status, "issuer", "create", name, "issuer=x", "audience=x", *keys,
+                words=words)
 
-        refused(64, words="one of --jwks-url")
-        refused(64, "--jwks-url", "https://x", "--secret-file", path)
-        refused(21, "--jwks-file", path, words="cannot be read")
+        refused(12, words="exactly one of jwks_url")
+        refused(64, "secret=in-sight", words="secret=@FILE")
+        refused(21, f"jwks=@{path}", words="cannot be read")
         for text, words in {
             "{": "is not JSON at byte 1", "[]": "/jwks", '{"keys": []}': "no_key",
             '{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}': "private_key",
             '{"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB", "d": "AQAB"}]}': "private_key",
         }.items():
             path.write_text(text)
-            refused(12, "--jwks-file", path, words=words)
+            refused(12, f"jwks=@{path}", words=words)
         path.write_text("too short\n")
-        refused(12, "--secret-file", path, words="32 to 1024 bytes")
-        refused(12, "--jwks-url", "ftp://x", words="/jwks_url")
-        refused(12, "--jwks-url", "https://x", "--claim", "id=sub", words="/claims/id")
-        refused(12, "--jwks-url", "https://x", name="Bad", words="/name")
-        refused(10, "--jwks-url", "https://x", "--app", "nope", words="No app has that name")
+        refused(12, f"secret=@{path}", words="32 to 1024 bytes")
+        refused(12, "jwks_url=https://x", f"secret=@{path}", words="exactly one of jwks_url")
+        refused(12, "jwks_url=ftp://x", words="/jwks_url")
+        refused(12, "jwks_url=https://x", "claims.id=sub", words="/claims/id")
+        refused(12, "jwks_url=https://x", name="Bad", words="/name")
+        refused(10, "jwks_url=https://x", "--app", "nope", words="No app has that name")
 
     # Users
 

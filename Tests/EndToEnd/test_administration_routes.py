@@ -105,6 +105,24 @@ class Routes(Administration):
         self.assertEqual((row["allow_missing_iss"], row["allow_missing_aud"]), (True, True))
         bare = secret_token({"sub": "s", "exp": 4070908800}, secret.encode())
         self.expect(self.post("/v1/login/jwt", {"token": bare}), 200)
+        # A change keeps a secret that it does not name, and a key of another kind replaces it.
+        path = "/v1/issuers/loose"
+        shown = self.expect(self.ask("GET", path), 200)
+        self.assertEqual((shown.version, shown.json["keys"]), (1, "secret"))
+        self.assertNotIn(secret, shown.body.decode())
+        changed = self.expect(
+            self.ask("PATCH", path, {"allow_missing_aud": False}, {"If-Match": '"1"'}), 200)
+        self.assertEqual((changed.version, changed.json["allow_missing_aud"]), (2, False))
+        self.expect(self.post("/v1/login/jwt", {"token": bare}), 401, "external_token_invalid")
+        for change in [{"issuer": "https://other.example.com"}, {"name": "other"}, {"keys": "url"},
+                       {"secret": None}, {"audience": None}, {"claims": 1}]:
+            self.expect(self.ask("PATCH", path, change), 422, "validation_failed")
+        for body, keys in [({"jwks_url": "https://x.example.com"}, "url"),
+                           ({"jwks_url": None, "jwks": {"keys": [key.jwk]}}, "set"),
+                           ({"jwks": None, "secret": secret}, "secret")]:
+            changed = self.expect(self.ask("PATCH", path, body), 200).json
+            self.assertEqual(changed["keys"], keys)
+        self.expect(self.ask("PATCH", path, {"jwks_url": "https://x", "jwks": {"keys": []}}), 422)
         for name in ["set", "shared", "url", "loose"]:
             self.expect(self.ask("DELETE", f"/v1/issuers/{name}"), 204)
         self.expect(self.post("/v1/login/jwt", {"token": bare}), 401, "external_token_invalid")

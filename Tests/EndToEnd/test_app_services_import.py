@@ -119,8 +119,9 @@ class Import(Services):
 
         secret = self.site.folder / "secret"
         secret.write_bytes(SECRET)
-        self.site.dossier("issuer", "add", "own", "--app", self.name, "--issuer", issuer,
-                          "--audience", "app", "--secret-file", secret)
+        self.site.dossier(
+            "issuer", "create", "own", "--app", self.name, f"issuer={issuer}", "audience=app",
+            f"secret=@{secret}")
         bob = self.app.log_in("custom-token", token=secret_token(issued("bob", issuer), SECRET))
         self.assertEqual((bob.id, bob.custom_data["favoriteColor"]), (ids[1], "blue"))
         self.assertEqual(bob.profile["data"], {
@@ -246,9 +247,9 @@ class Import(Services):
                          ["updated", "updated", "failed", "failed"])
         self.assertEqual([result["errors"][0]["code"] for result in results[2:]],
                          ["required", "no_such_user"])
-        self.site.dossier("issuer", "add", "google", "--app", self.name, "--issuer",
-                          "https://accounts.google.com", "--audience", "app", "--secret-file",
-                          self.secret())
+        self.site.dossier(
+            "issuer", "create", "google", "--app", self.name, "issuer=https://accounts.google.com",
+            "audience=app", f"secret=@{self.secret()}")
         for number, user in enumerate(users[:2]):
             found = self.app.log_in("oauth2-google", id_token=secret_token(
                 issued(f"x-{user}", "https://accounts.google.com"), SECRET))

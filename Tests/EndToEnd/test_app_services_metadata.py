@@ -15,9 +15,10 @@ class Metadata(TokenCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.site.dossier("issuer", "add", "rich", "--app", cls.name, "--issuer", "https://rich.example.com",
-                         "--audience", "app", "--secret-file", cls.site.folder / "secret",
-                         *[f"--claim={claim}" for claim in [
+        cls.site.dossier(
+            "issuer", "create", "rich", "--app", cls.name, "issuer=https://rich.example.com",
+            "audience=app", f'secret=@{cls.site.folder / "secret"}',
+            *[f"claims.{claim}" for claim in [
                              "color=prefs.color", "role=https://example.com/role", "age=age",
                              "picture=picture", "plan=prefs", "name=user.full",
                              r"site=https://example\.com/site.home\.page"]])
@@ -56,9 +57,9 @@ class Metadata(TokenCase):
                              f"where user_id = '{user.id}'")
         self.assertLessEqual(int(size), 2_010)
         # Names of the identity's own profile cannot be claimed.
-        run = self.site.dossier("issuer", "add", "bad", "--app", self.name, "--issuer", "https://b",
-                                "--audience", "app", "--secret-file", self.site.folder / "secret",
-                                "--claim=a.b=c", check=False)
+        run = self.site.dossier(
+            "issuer", "create", "bad", "--app", self.name, "claims.a.b=c", "issuer=https://b",
+            "audience=app", f'secret=@{self.site.folder / "secret"}', check=False)
         self.assertEqual(run.returncode, 12, run.stderr)
 
 

@@ -24,8 +24,9 @@ class TokenCase(Services):
         for name, issuer in [("own", "https://issuer.example.com"),
                              ("google", "https://accounts.google.com"),
                              ("apple", "https://appleid.apple.com")]:
-            cls.site.dossier("issuer", "add", name, "--app", cls.name, "--issuer", issuer,
-                             "--audience", "app", "--secret-file", secret)
+            cls.site.dossier(
+                "issuer", "create", name, "--app", cls.name, f"issuer={issuer}", "audience=app",
+                f"secret=@{secret}")
 
     def token(self, subject, issuer="https://issuer.example.com", **others):
         return secret_token(issued(subject, issuer, **others), SECRET)
@@ -111,10 +112,10 @@ class MissingClaims(Services):
     def issuer(self, name, *options, issuer=None, audience=None, status=0, app=None):
         path = self.site.folder / f"secret-{name}"
         path.write_bytes(self.secrets.setdefault(name, f"a secret of {name}".encode() * 3))
-        run = self.site.dossier("issuer", "add", name, "--app", app or self.app.name, "--issuer",
-                                issuer or f"https://{name}.example.com", "--audience",
-                                audience or self.app.name, "--secret-file", path, *options,
-                                check=False)
+        run = self.site.dossier(
+            "issuer", "create", name, "--app", app or self.app.name,
+            f'issuer={issuer or f"https://{name}.example.com"}',
+            f"audience={audience or self.app.name}", f"secret=@{path}", *options, check=False)
         self.assertEqual(run.returncode, status, run.stdout + run.stderr)
         return run.stdout + run.stderr
 
@@ -152,7 +153,7 @@ class MissingClaims(Services):
 
     def test_an_issuer_may_leave_out_iss_and_aud(self):
         self.new_app("shop-missing")
-        self.issuer("loose", "--allow-missing-iss")
+        self.issuer("loose", "allow_missing_iss=true")
         sdk = self.token("loose", aud="shop-missing", mySecretField="some-secret-stuff")
         user = self.log_in(sdk)
         self.assertEqual(self.log_in(sdk).id, user.id)
@@ -176,7 +177,7 @@ class MissingClaims(Services):
             with self.subTest(changes):
                 self.assertIn(reason, self.logged(self.token("loose", **changes)))
         self.new_app("shop-no-audience")
-        self.issuer("open", "--allow-missing-iss", "--allow-missing-aud")
+        self.issuer("open", "allow_missing_iss=true", "allow_missing_aud=true")
         user = self.log_in(self.token("open"))
         self.assertEqual(self.log_in(self.token("open", aud="shop-no-audience")).id, user.id)
         self.assertIn("its aud is not the one", self.logged(self.token("open", aud="another")))
@@ -201,12 +202,12 @@ class MissingClaims(Services):
                       self.issuer("key10", issuer="https://keys.example.com", status=12))
         self.issuer("other")
         self.assertIn("its signature is not its issuer's", self.logged(self.token("other", **claims)))
-        self.site.dossier("issuer", "remove", "--yes", "key0", "--app", self.app.name)
+        self.site.dossier("issuer", "delete", "key0", "--yes", "--app", self.app.name)
         self.assertIn("its signature is not its issuer's", self.logged(self.token("key0", **claims)))
 
     def test_an_issuer_cannot_sign_in_users_of_another_issuer(self):
         self.new_app("shop-two-issuers")
-        self.issuer("first", "--allow-missing-iss")
+        self.issuer("first", "allow_missing_iss=true")
         self.issuer("second")
         first = self.log_in(self.token("first", aud=self.app.name))
         # The second issuer's secret signs. The issuer must not be derived from the key.
@@ -218,17 +219,17 @@ class MissingClaims(Services):
             self.token("second", aud=self.app.name, iss="https://second.example.com"))
         self.assertNotEqual(first.id, second.id)
         # Two issuers that may leave out the same claim would be indistinguishable.
-        for options in [("--allow-missing-iss",), ("--allow-missing-iss", "--allow-missing-aud")]:
+        for options in [("allow_missing_iss=true",), ("allow_missing_iss=true", "allow_missing_aud=true")]:
             self.assertIn("already accepts tokens without iss", self.issuer("third", *options, status=12))
-        self.issuer("third", "--allow-missing-aud")
+        self.issuer("third", "allow_missing_aud=true")
         self.assertIn("already accepts tokens without aud", self.issuer(
-            "fourth", "--allow-missing-aud", issuer="https://third.example.com", audience="y",
+            "fourth", "allow_missing_aud=true", issuer="https://third.example.com", audience="y",
             status=12))
         self.issuer("fourth", issuer="https://third.example.com", audience="y")
         self.log_in(self.token("third", iss="https://third.example.com"))
         # Another app may have such an issuer too.
         self.new_app("shop-third-app")
-        self.issuer("first", "--allow-missing-iss")
+        self.issuer("first", "allow_missing_iss=true")
 
 
 if __name__ == "__main__":

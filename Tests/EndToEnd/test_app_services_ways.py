@@ -95,8 +95,9 @@ class Issuers(Services):
                 (cls.name, "own", "https://issuer.example.com"),
                 (cls.name, "google", "https://accounts.google.com"),
                 ("shop-google", "google", "https://accounts.google.com")]:
-            cls.site.dossier("issuer", "add", name, "--app", app, "--issuer", issuer,
-                             "--audience", "app", "--secret-file", secret)
+            cls.site.dossier(
+                "issuer", "create", name, "--app", app, f"issuer={issuer}", "audience=app",
+                f"secret=@{secret}")
 
     def token(self, subject, issuer, **others):
         return secret_token(issued(subject, issuer, **others), SECRET)

@@ -23,8 +23,9 @@ class AtOnce(Waiting):
                          **generous)
         secret = cls.site.folder / "secret"
         secret.write_bytes(SECRET)
-        cls.site.dossier("issuer", "add", "web", "--app", "default", "--issuer",
-                         "https://issuer.example.com", "--audience", "app", "--secret-file", secret)
+        cls.site.dossier(
+            "issuer", "create", "web", "--app", "default", "issuer=https://issuer.example.com",
+            "audience=app", f"secret=@{secret}")
         cls.key = cls.site.client("--app", "default", "--scope", "create:users", "--scope",
                                   "read:users")["secret"]
 

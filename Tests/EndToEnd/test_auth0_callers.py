@@ -92,7 +92,8 @@ class Callers(Matrix):
 
     def test_an_expired_token(self):
         api = f"resource_server_id = '{self.management_api}'"
-        self.site.sql(f"update resource_servers set token_seconds = 60 where {api}")
+        self.site.sql("update resource_servers set attributes = attributes || '{\"token_seconds\": 60}' "
+                      f"where {api}")
         machine = self.new_client("machine")
         self.site.dossier("client", "grant", machine["id"], self.management_api, "--scope",
                           "read:users")

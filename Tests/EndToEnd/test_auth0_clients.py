@@ -313,8 +313,9 @@ class Registry(Auth0Case):
     def test_other_apps_are_out_of_reach(self):
         self.site.create_app("elsewhere")
         foreign = self.new_client("native", app="elsewhere")
-        api = self.site.dossier("resource-server", "create", "--app", "elsewhere",
-                                "https://elsewhere.example.com/", "Elsewhere")
+        api = self.site.dossier(
+            "resource-server", "create", "https://elsewhere.example.com/", "--app", "elsewhere",
+            "name=Elsewhere")
         operator = self.site.client("--operator")
         token = self.back_end_token()
         for path in [f"clients/{foreign['id']}", f"clients/{operator['id']}",

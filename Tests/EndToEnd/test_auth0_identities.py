@@ -68,8 +68,9 @@ class LinkCase(Auth0Case):
         super().setUpClass()
         path = cls.site.folder / "secret"
         path.write_bytes(cls.SECRET)
-        cls.site.dossier("issuer", "add", "partner", "--issuer", "https://partner.example",
-                         "--audience", "app", "--secret-file", path)
+        cls.site.dossier(
+            "issuer", "create", "partner", "issuer=https://partner.example", "audience=app",
+            f"secret=@{path}")
         cls.other_page = cls.new_client("single_page", "--callback", CALLBACK)
 
     def partner_token(self, subject, **fields):

@@ -15,8 +15,9 @@ class Policies(RoleCase):
         self.set(enforce="true", dialect="access_token_authz")
 
     def set(self, enforce, dialect):
-        self.site.dossier("resource-server", "set", self.api_id(), "--enforce-policies", enforce,
-                          "--token-dialect", dialect)
+        self.site.dossier(
+            "resource-server", "set", self.api_id(), f"enforce_policies={enforce}",
+            f"token_dialect={dialect}")
 
     def allowed(self, tokens):
         access = claims(tokens["access_token"])
@@ -91,8 +92,8 @@ class Policies(RoleCase):
     def test_clients_set_the_switches_and_replace_the_scopes(self):
         _, user = self.user()
         server = self.site.dossier(
-            "resource-server", "create", "--app", "default", "--scope", "a", "--scope", "b",
-            "https://switched.example.com", "Switched")["id"]
+            "resource-server", "create", "https://switched.example.com", "--app", "default",
+            "name=Switched", "scopes.a=", "scopes.b=")["id"]
         names = self.names("a", "b", audience="https://switched.example.com")
         self.expect(self.call("POST", f"users/auth0%7C{user}/permissions", names), 201)
         path = f"resource-servers/{server}"
@@ -117,22 +118,22 @@ class Policies(RoleCase):
         _, user = self.user()
         path, audience = f"users/auth0%7C{user}", "https://short.example.com"
         server = self.site.dossier(
-            "resource-server", "create", "--app", "default", "--scope", "a", "--scope", "b",
-            audience, "Short")["id"]
+            "resource-server", "create", audience, "--app", "default", "name=Short", "scopes.a=",
+            "scopes.b=")["id"]
         role = self.role()
         names = self.names("a", "b", audience=audience)
         self.expect(self.call("POST", f"roles/{role}/permissions", names), 201)
         self.expect(self.call("POST", f"{path}/permissions", names), 201)
-        self.site.dossier("resource-server", "set", server, "--remove-scope", "a")
-        self.site.dossier("resource-server", "set", server, "--scope", "a")
+        self.site.dossier("resource-server", "set", server, "scopes.a=null")
+        self.site.dossier("resource-server", "set", server, "scopes.a=")
         self.assertEqual(self.permissions(f"roles/{role}"), ["b"])
         self.assertEqual(self.permissions(path), ["b"])
         # The worker that removed a scope may have ended before the users lost it.
-        self.site.dossier("resource-server", "set", server, "--remove-scope", "a")
+        self.site.dossier("resource-server", "set", server, "scopes.a=null")
         self.site.sql("insert into user_permissions (user_id, resource_server_id, scope) "
                       f"values ('{user}', '{server}', 'a')")
         self.assertEqual(self.permissions(path), ["b"])
-        self.site.dossier("resource-server", "set", server, "--scope", "a")
+        self.site.dossier("resource-server", "set", server, "scopes.a=")
         self.assertEqual(self.permissions(path), ["b"])
         self.site.dossier("resource-server", "delete", "--yes", server)
         self.assertEqual(self.permissions(f"roles/{role}"), [])

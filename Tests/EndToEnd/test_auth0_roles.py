@@ -257,7 +257,7 @@ class ManyUsers(RoleCase):
             "unnest('{read:posts,write:posts}'::text[]) scope")
         self.expect(self.call("DELETE", f"roles/rol_{role}"), 200)
         self.assertEqual(self.site.sql("select count(*) from user_roles"), "0")
-        self.site.dossier("resource-server", "set", server, "--remove-scope", "read:posts")
+        self.site.dossier("resource-server", "set", server, "scopes.read:posts=null")
         self.assertEqual(self.site.sql("select distinct scope from user_permissions"), "write:posts")
         self.assertEqual(self.site.sql("select count(*) from user_permissions"),
                          self.site.sql("select count(*) from users"))

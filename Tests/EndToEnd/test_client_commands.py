@@ -119,24 +119,24 @@ class ClientCommands(Administration):
 
     def test_the_commands_of_apis_and_grants(self):
         api = self.site.dossier(
-            "resource-server", "create", "https://cli.example", "Orders", "--scope",
-            "read:orders=See your orders", "--scope", "write:orders", "--token-seconds", "600",
-            "--offline-access", "true", "--claim", "plan=app_metadata./plan", "--claim",
-            'tier={"value":1}')
+            "resource-server", "create", "https://cli.example", "name=Orders",
+            "scopes.read:orders=See your orders", "scopes.write:orders=", "token_seconds=600",
+            "allows_offline_access=true", "claims.plan=app_metadata./plan",
+            'claims.tier={"value":1}')
         self.assertEqual(api["scopes"], {"read:orders": "See your orders", "write:orders": ""})
         self.assertEqual(api["claims"], {"plan": "app_metadata./plan", "tier": {"value": 1}})
         self.assertEqual((api["app"], api["token_seconds"], api["allows_offline_access"]),
                          ("default", 600, True))
         changed = self.site.dossier(
-            "resource-server", "set", api["id"], "--remove-scope", "write:orders", "--claim",
-            "plan=null", "--skip-consent", "false", "--name", "Order API")
+            "resource-server", "set", api["id"], "scopes.write:orders=null", "claims.plan=null",
+            "skips_consent=false", "name=Order API")
         self.assertEqual(
             (changed["scopes"], changed["claims"], changed["skips_consent"], changed["name"]),
             ({"read:orders": "See your orders"}, {"tier": {"value": 1}}, False, "Order API"))
         self.assertEqual(self.site.dossier("resource-server", "show", api["id"]), changed)
         self.assertIn(changed, self.site.dossier("resource-server", "list", "--app", "default"))
-        self.refused(11, "resource-server", "create", "https://cli.example", "x")
-        self.refused(64, "resource-server", "set", api["id"], "--claim", "plan")
+        self.refused(11, "resource-server", "create", "https://cli.example", "name=x")
+        self.refused(64, "resource-server", "set", api["id"], "claims.plan")
         client = self.site.client("--app", "default")["id"]
         granted = self.site.dossier(
             "client", "grant", client, api["id"], "--scope", "read:orders")

@@ -276,14 +276,14 @@ class Registry(Administration):
     def test_invalid_apis_are_refused(self):
         body = {"app": "default", "identifier": "https://rules.example", "name": "x"}
         for wrong, faults in [
-                ({**body, "identifier": ""}, {("/identifier", "identifier")}),
+                ({**body, "identifier": ""}, {("/identifier", "length")}),
                 ({**body, "identifier": "a b"}, {("/identifier", "identifier")}),
                 ({**body, "identifier": "ä"}, {("/identifier", "identifier")}),
-                ({**body, "identifier": "x" * 601}, {("/identifier", "identifier")}),
+                ({**body, "identifier": "x" * 601}, {("/identifier", "length")}),
                 ({**body, "token_seconds": 59}, {("/token_seconds", "range")}),
                 ({**body, "token_seconds": 2_592_001}, {("/token_seconds", "range")}),
-                ({**body, "token_seconds": 1.5}, {("/token_seconds", "type")}),
-                ({**body, "token_seconds": "60"}, {("/token_seconds", "type")}),
+                ({**body, "token_seconds": 1.5}, {("/token_seconds", "range")}),
+                ({**body, "token_seconds": "60"}, {("/token_seconds", "range")}),
                 ({**body, "name": "", "scopes": {"a b": "", "openid": "", "x": 1, 'q"': ""}},
                  {("/name", "length"), ("/scopes/a b", "scope"), ("/scopes/openid", "scope"),
                   ("/scopes/x", "description"), ('/scopes/q"', "scope")}),

@@ -18,12 +18,9 @@ class IdentityCase(Case):
         cls.keys = KeyServer()
         cls.key = Key(cls.site.folder, "one")
         cls.keys.keys = [cls.key.jwk, {"kty": "oct", "kid": "leaked", "k": "c2VjcmV0", "alg": "HS256"}]
-        for name, audience, where in [("web", "app", f"'{cls.keys.url}', null"),
-                                      ("file", "file", "null, '{\"keys\": []}'")]:
-            cls.site.sql(
-                "insert into issuers (app_id, name, issuer, audience, jwks_url, jwks, claims) "
-                f"select app_id, '{name}', 'https://issuer.example.com', '{audience}', {where}, "
-                "'{\"nickname\": \"handle\"}' from apps where name = 'default'")
+        claims = {"nickname": "handle"}
+        cls.site.add_issuer("web", jwks_url=cls.keys.url, claims=claims)
+        cls.site.add_issuer("file", audience="file", jwks={"keys": []}, claims=claims)
 
     @classmethod
     def tearDownClass(cls):

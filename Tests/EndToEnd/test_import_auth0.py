@@ -49,8 +49,9 @@ class Auth0Import(MovedCase):
                 self.expect(self.sign_in(email), 200)
 
     def test_supported_parts_are_imported_and_others_reported(self):
-        self.dossier("issuer", "add", "google-oauth2", "--app", self.app, "--issuer", GOOGLE,
-                     "--audience", "app", "--jwks-url", "https://www.googleapis.com/oauth2/v3/certs")
+        self.dossier(
+            "issuer", "create", "google-oauth2", "--app", self.app, f"issuer={GOOGLE}",
+            "audience=app", "jwks_url=https://www.googleapis.com/oauth2/v3/certs")
         ada = {
             "user_id": "auth0|ada", "email": "ada@example.com", "email_verified": True,
             "name": "Ada", "nickname": "ada", "phone_number": "+441234567890", "blocked": False,

@@ -22,8 +22,8 @@ class Identities(MovedCase, Auth0Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.site.dossier(
-            "issuer", "add", "google-oauth2", "--app", "default", "--issuer", GOOGLE,
-            "--audience", "app", "--jwks-url", "https://www.googleapis.com/oauth2/v3/certs")
+            "issuer", "create", "google-oauth2", "--app", "default", f"issuer={GOOGLE}",
+            "audience=app", "jwks_url=https://www.googleapis.com/oauth2/v3/certs")
 
     def read(self, user):
         return self.expect(

@@ -30,10 +30,7 @@ class IssuerTokens(IdentityCase):
         # If a key has no `alg`, one user's token does not decide the algorithm for others.
         key = Key(self.site.folder, "unsaid")
         jwk = {name: value for name, value in key.jwk.items() if name != "alg"}
-        self.site.sql(
-            "insert into issuers (app_id, name, issuer, audience, jwks) select app_id, 'unsaid', "
-            f"'https://unsaid.example.com', 'app', '{json.dumps({'keys': [jwk]})}' "
-            "from apps where name = 'default'")
+        self.site.add_issuer("unsaid", "https://unsaid.example.com", jwks={"keys": [jwk]})
         payload = claims("unsaid", "https://unsaid.example.com")
         for algorithm, status in [("RS512", 401), ("RS256", 200), ("PS256", 401), ("RS256", 200)]:
             token = key.token(payload, alg=algorithm)
@@ -105,17 +102,15 @@ class IssuerTokens(IdentityCase):
             self.expect(self.login_jwt(self.key.token(claims("headed"), **head)), 200)
 
     def add_issuer(self, name, issuer, url):
-        self.site.sql(
-            "insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, "
-            f"'{name}', '{issuer}', 'app', '{url}' from apps where name = 'default'")
+        self.site.add_issuer(name, issuer, jwks_url=url)
 
     def test_a_user_belongs_to_the_iss_of_its_issuer(self):
         other = Key(self.site.folder, "theirs")
         server = KeyServer()
         server.keys = [self.key.jwk, other.jwk]
-        add = lambda name, issuer: self.site.dossier(  # noqa: E731
-            "issuer", "add", name, "--issuer", issuer, "--audience", "app", "--jwks-url", server.url)
-        remove = lambda name: self.site.dossier("issuer", "remove", "--yes", name)  # noqa: E731
+        add = lambda name, issuer: self.site.dossier(
+            "issuer", "create", name, f"issuer={issuer}", "audience=app", f"jwks_url={server.url}")
+        remove = lambda name: self.site.dossier("issuer", "delete", name, "--yes")  # noqa: E731
         ours, theirs = "https://ours.example.com", "https://theirs.example.com"
         add("partner", ours)
         token = self.jwt("s-1", issuer=ours)
@@ -194,8 +189,9 @@ class IssuerTokens(IdentityCase):
                 if not is_held_up:
                     break
                 # Failed fetches are cached, so the next round needs new URLs.
-                self.site.sql(f"update issuers set jwks_url = jwks_url || '?{attempt}' "
-                              "where name like 'slow_'")
+                self.site.sql(
+                    "update issuers set attributes = attributes || jsonb_build_object('jwks_url', "
+                    f"(attributes ->> 'jwks_url') || '?{attempt}') where name like 'slow_'")
         server.stop()
         self.assertFalse(is_held_up)
 

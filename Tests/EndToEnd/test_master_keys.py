@@ -46,8 +46,8 @@ class MasterKeys(Administration):
         path = self.site.folder / "secret"
         path.write_bytes(secret)
         path.chmod(0o644)
-        self.site.dossier("issuer", "add", "sealed", "--issuer", "https://sealed", "--audience", "a",
-                          "--secret-file", path)
+        self.site.dossier(
+            "issuer", "create", "sealed", "issuer=https://sealed", "audience=a", f"secret=@{path}")
         program = self.site.client("--operator")
         new = new_key()
         # All workers know the new key before any worker encrypts with it.

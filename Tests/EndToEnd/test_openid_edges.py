@@ -97,8 +97,8 @@ class Messages(OpenIDCase):
     def test_an_api_cannot_have_an_address_of_this_server(self):
         for identifier in [self.issuer, f"{self.issuer}userinfo",
                            f"{self.issuer}api/v2/", f"{self.issuer}api/v2"]:
-            answer = self.site.dossier("resource-server", "create", "--app", "default", identifier,
-                                       "x", check=False)
+            answer = self.site.dossier(
+                "resource-server", "create", identifier, "--app", "default", "name=x", check=False)
             self.assertIn("The identifier must not be an address of this server.", answer.stderr)
         self.assertEqual(self.site.sql("select count(*) from resource_servers where identifier "
                                        f"like '{self.issuer[:-1]}%'"), "0")

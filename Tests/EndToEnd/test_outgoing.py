@@ -121,10 +121,8 @@ class HangingIssuers(IssuerCase):
         hanging.gate.clear()
         key = Key(self.site.folder, "unknown")
         issuers = [f"https://{index}.example.com" for index in range(50)]
-        self.site.sql("".join(
-            f"insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, "
-            f"'hanging-{index}', '{issuer}', 'app', '{hanging.url}?{index}' from apps "
-            f"where name = 'default';" for index, issuer in enumerate(issuers)))
+        for index, issuer in enumerate(issuers):
+            self.site.add_issuer(f"hanging-{index}", issuer, jwks_url=f"{hanging.url}?{index}")
         answers = []
 
         def sign_in(issuer):

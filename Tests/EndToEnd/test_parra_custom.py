@@ -34,8 +34,9 @@ class Custom(Case):
         path.write_bytes(SECRET)
         cls.site.create_app("neighbor")
         for app in ["default", "neighbor"]:
-            cls.site.dossier("issuer", "add", "back-end", "--app", app, "--issuer", KEY,
-                             "--audience", "parra", "--allow-missing-aud", "--secret-file", path)
+            cls.site.dossier(
+                "issuer", "create", "back-end", "--app", app, f"issuer={KEY}", "audience=parra",
+                "allow_missing_aud=true", f"secret=@{path}")
 
     def client(self, identity, **others):
         client = Client(self.site)

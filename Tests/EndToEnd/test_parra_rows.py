@@ -24,8 +24,9 @@ class Rows(Case):
         cls.site.set_app(email_code=True, parra_code_digits=6)
         path = cls.site.folder / "secret"
         path.write_bytes(SECRET)
-        cls.site.dossier("issuer", "add", "back-end", "--issuer", KEY, "--audience", "parra",
-                         "--allow-missing-aud", "--secret-file", path)
+        cls.site.dossier(
+            "issuer", "create", "back-end", f"issuer={KEY}", "audience=parra",
+            "allow_missing_aud=true", f"secret=@{path}")
 
     def setUp(self):
         self.client = Client(self.site).launch()

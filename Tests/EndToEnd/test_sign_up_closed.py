@@ -15,8 +15,9 @@ class Closed(SignUp):
         cls.site.set_app(sign_up="closed", email_code=True)
         path = cls.site.folder / "secret"
         path.write_bytes(SECRET)
-        cls.site.dossier("issuer", "add", "web", "--issuer", "https://issuer.example.com",
-                         "--audience", "app", "--secret-file", path)
+        cls.site.dossier(
+            "issuer", "create", "web", "issuer=https://issuer.example.com", "audience=app",
+            f"secret=@{path}")
         cls.key = cls.site.client("--app", "default", "--scope", "create:users")["secret"]
 
     def token(self, subject, **others):

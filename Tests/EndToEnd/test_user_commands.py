@@ -118,9 +118,7 @@ class UserCommands(Administration):
     def test_all_sessions_of_an_app_or_an_issuer_are_ended(self):
         app, other = self.site.add_app("ending"), self.site.add_app("staying")
         for name in ["ending", "staying"]:
-            self.site.sql(
-                "insert into issuers (app_id, name, issuer, audience, secret) select app_id, 'web', "
-                f"'https://issuer.example.com', 'app', '' from apps where name = '{name}'")
+            self.site.add_issuer("web", app=name, jwks={"keys": []})
 
         def login(headers):
             return self.expect(self.post("/v1/login/anonymous", {}, headers=headers), 200).json
@@ -207,8 +205,9 @@ class UserCommands(Administration):
         self.site.dossier("index", "add", "metadata.asked")
         client = self.site.dossier("client", "create", "asked")
         role = self.site.dossier("role", "create", "asked")
-        api = self.site.dossier("resource-server", "create", "https://asked.example.com", "asked",
-                                "--app", "default")
+        api = self.site.dossier(
+            "resource-server", "create", "https://asked.example.com", "--app", "default",
+            "name=asked")
         for command in [
             ["user", "block", user], ["user", "logout", user], ["user", "delete", user],
             ["user", "second-factors", "remove", user], ["session", "end", "--app", "default"],

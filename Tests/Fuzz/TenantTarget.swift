@@ -37,7 +37,8 @@ extension FuzzTarget {
             try Clients.check(client)
             expect(client.id.map { ClientID($0) != nil } ?? true, "an invalid id is accepted")
           case .resourceServer:
-            try ResourceServers.check(ResourceServerBody(item.object).description(in: "default"))
+            let members = try ResourceServerBody(item.object).description()
+            _ = try ResourceServerRecord.table.checked(RecordPatch(members))
           case .clientGrant: _ = try ClientGrantBody(item.object)
           case .role: _ = try RoleBody(.object(item.object))
           case .connection: break

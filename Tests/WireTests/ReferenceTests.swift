@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import RESTWire
+import Records
 
 @Suite struct ReferenceTests {
   init() { LoopThread.start() }
@@ -18,14 +19,14 @@ import Testing
       }
       return turns
     }
-    _ = await Reference.rendered(for: .all, SettingsCatalog.all)
+    _ = await Reference.rendered(for: .all, RecordShape.all)
     other.cancel()
     #expect(await other.value > RESTWire.chapters.count / 2)
   }
 
   @Test @EventLoop func `requests at the same time share one rendering`() async {
     let tasks = (0..<3).map { _ in
-      EventLoop.task { await ReferenceResource.rendered(for: .users, SettingsCatalog.all) }
+      EventLoop.task { await ReferenceResource.rendered(for: .users, RecordShape.all) }
     }
     let first = await tasks[0].value
     for task in tasks { #expect(await task.value === first) }

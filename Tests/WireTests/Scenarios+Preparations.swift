@@ -68,6 +68,12 @@ extension Scenario {
     {"name":"partner","issuer":"https://partner.example","audience":"app","secret":"\(secret)"}
     """
 
+  /// Adds the issuer.
+  static let partner: Preparation = {
+    try await $0.expect(201, $0.asOperator(.post, "/v1/issuers", issuer))
+    return ["issuer": "partner"]
+  }
+
   /// Returns a token of the issuer that is valid for an hour.
   static func token() -> String {
     let now = Int(Date().timeIntervalSince1970)

@@ -180,10 +180,11 @@ extension Scenario {
     },
     Scenario("GET /v1/issuers", 200),
     Scenario("POST /v1/issuers", 201, issuer),
-    Scenario("DELETE /v1/issuers/{issuer}", 204) {
-      try await $0.expect(201, $0.asOperator(.post, "/v1/issuers", issuer))
-      return ["issuer": "partner"]
-    },
+    Scenario("GET /v1/issuers/{issuer}", 200, partner),
+    Scenario(
+      "PATCH /v1/issuers/{issuer}", 200, #"{"claims":{"nickname":"handle"}}"#, as: .mergePatch,
+      partner),
+    Scenario("DELETE /v1/issuers/{issuer}", 204, partner),
     Scenario("GET /v1/indexes", 200),
     Scenario("POST /v1/indexes", 202, index),
     Scenario("DELETE /v1/indexes/{index}", 204) {

@@ -9,9 +9,10 @@ import Testing
 @testable import Runtime
 @testable import Sessions
 @testable import WireKit
+import Records
 
 @Suite struct SettingsTests {
-  private let catalog = SettingsCatalog.all
+  private let catalog = RecordShape.all
 
   @Test(arguments: [
     ("session_days", "30", JSON.number(JSONNumber(30))),
@@ -31,7 +32,7 @@ import Testing
   func `a value is parsed as JSON of its setting's type`(
     setting: String, text: String, value: JSON
   ) {
-    #expect(catalog.setting(named: setting)?.rule.value(of: text) == value)
+    #expect(catalog.column(named: setting)?.rule.value(of: text) == value)
   }
 
   @Test func `settings are parsed by type, and values of another type are ignored`() {
@@ -40,8 +41,8 @@ import Testing
     #expect(usual.session.sessionLifetime == .seconds(60 * 86_400))
     #expect(usual.session.longestSession == .seconds(365 * 86_400))
     #expect(LoginMethod.allCases.allSatisfy { usual.account.isOpen($0) == ($0 != .emailCode) })
-    #expect(catalog.listed(usual).chosen.isEmpty)
-    #expect(catalog.listed(usual).values.count == catalog.settings.count)
+    #expect(catalog.listed(usual.chosen).chosen.isEmpty)
+    #expect(catalog.listed(usual.chosen).values.count == catalog.columns.count)
     let text =
       #"{"jwt":false,"session_days":30,"session_max_days":7,"failure_minutes":2,"#
       + #""access_token_seconds":1,"app_metadata_readable":false,"password_min_length":"9"}"#
@@ -55,8 +56,8 @@ import Testing
       "jwt", "access_token_seconds", "session_days", "session_max_days", "failure_minutes",
       "app_metadata_readable",
     ]
-    #expect(catalog.listed(chosen).chosen == names)
-    #expect(catalog.listed(chosen).values["password_min_length"] == .number(JSONNumber(8)))
+    #expect(catalog.listed(chosen.chosen).chosen == names)
+    #expect(catalog.listed(chosen.chosen).values["password_min_length"] == .number(JSONNumber(8)))
     #expect(AppSettings(#"{"session_max_days":0}"#).session.longestSession == nil)
   }
 
@@ -88,9 +89,9 @@ import Testing
       ]
     )
     // The listed settings are those in force.
-    #expect(catalog.listed(settings).chosen.isEmpty)
-    #expect(catalog.listed(settings).values["switching"] == "reauthenticate")
-    #expect(catalog.listed(settings).values["anonymous"] == .bool(false))
+    #expect(catalog.listed(settings.chosen).chosen.isEmpty)
+    #expect(catalog.listed(settings.chosen).values["switching"] == "reauthenticate")
+    #expect(catalog.listed(settings.chosen).values["anonymous"] == .bool(false))
     #expect(AppSettings("{}").misfits.isEmpty)
     let origins = AppSettings(#"{"allowed_origins":["https://a.example",7]}"#)
     #expect(
@@ -98,7 +99,7 @@ import Testing
     )
     for unreadable in ["[]", "{", ""] {
       let settings = AppSettings(unreadable)
-      #expect(settings.misfits.count == catalog.settings.count)
+      #expect(settings.misfits.count == catalog.columns.count)
       #expect(
         LoginMethod.allCases.allSatisfy { !settings.account.isOpen($0) }
           && !settings.session.allowsSwitching
@@ -122,16 +123,19 @@ import Testing
   @Test func `a patch of settings is checked by its result`() throws {
     let languages = JSONObject((0..<100).map { ("de-\($0)", JSON.object(JSONObject())) })
     let stored = JSONObject([("mail_translations", .object(languages)), ("session_days", "many")])
-    let removed = catalog.changed(stored, by: Self.translations("de-7", .null))
-    #expect(removed.faults == [])
-    #expect(removed.settings["mail_translations"]?.object?.count == 99)
-    #expect(removed.settings["session_days"] == "many")
-    #expect(catalog.changed(stored, by: Self.translations("de-7", [:])).faults == [])
+    let removed = catalog.change(of: stored, by: Self.translations("de-7", .null), at: "/settings")
+    #expect(removed.faults.isEmpty)
+    #expect(removed.after["mail_translations"]?.object?.count == 99)
+    #expect(removed.after["session_days"] == "many")
+    #expect(
+      catalog.change(of: stored, by: Self.translations("de-7", [:]), at: "/settings").faults.isEmpty
+    )
     for patch in [Self.translations("fr", [:]), Self.translations("de-7", 1)] {
-      let faults = catalog.changed(stored, by: patch).faults
+      let faults = catalog.change(of: stored, by: patch, at: "/settings").faults
       #expect(faults.map(\.place) == ["/settings/mail_translations"])
     }
-    let unknown = catalog.changed(stored, by: JSONObject([("a/b", .null)])).faults
+    let unknown = catalog.change(of: stored, by: JSONObject([("a/b", .null)]), at: "/settings")
+      .faults
     #expect(unknown.map(\.place) == ["/settings/a~1b"])
   }
 
@@ -140,18 +144,18 @@ import Testing
   }
 
   @Test func `all ports can be allowed only on this machine`() throws {
-    let rule = try #require(catalog.setting(named: "allowed_origins")?.rule)
+    let rule = try #require(catalog.column(named: "allowed_origins")?.rule)
     for origin in [
       "http://localhost:*", "https://localhost:*", "http://127.0.0.1:*", "http://[::1]:*",
     ] {
-      #expect(rule.fault([.string(origin)]) == nil)
+      #expect(rule.faults(in: [.string(origin)], at: "").isEmpty)
     }
     for origin in [
       "*", "http://*", "http://*:9000", "http://localhost:90*", "http://localhost:*/",
       "http://localhost:*:9000", "http://localhost.example.com:*", "http://a.example:*",
       "http://0.0.0.0:*", "http://127.0.0.2:*", "capacitor://localhost:*", "HTTP://localhost:*",
     ] {
-      #expect(rule.fault([.string(origin)])?.0 == "origin", "\(origin)")
+      #expect(rule.faults(in: [.string(origin)], at: "").first?.code == "origin", "\(origin)")
     }
     let stored = #"{"allowed_origins":["http://localhost:*","http://[::1]:*","https://a.example"]}"#
     let settings = AppSettings(stored)
@@ -172,12 +176,13 @@ import Testing
   }
 
   @Test func `an accepted sender name is valid in a mail`() throws {
-    let rule = try #require(catalog.setting(named: "mail_from_name")?.rule)
-    #expect(rule.fault("A\r\nB")?.0 == "control")
-    #expect(rule.fault("A\u{85}B")?.0 == "control")
-    #expect(rule.fault(.string(String(repeating: "a", count: 101)))?.0 == "length")
+    let rule = try #require(catalog.column(named: "mail_from_name")?.rule)
+    #expect(rule.faults(in: "A\r\nB", at: "").first?.code == "control")
+    #expect(rule.faults(in: "A\u{85}B", at: "").first?.code == "control")
+    #expect(
+      rule.faults(in: .string(String(repeating: "a", count: 101)), at: "").first?.code == "length")
     let longest = String(repeating: "\u{1f600}", count: 100)
-    #expect(rule.fault(.string(longest)) == nil)
+    #expect(rule.faults(in: .string(longest), at: "").isEmpty)
     let to = MailAddress("ada@example.com")
     for name in [longest, "Ada \"Countess\" <x@y>, of Lovelace"] {
       let from = MailAddress("shop@example.com", name: name)

@@ -1,6 +1,7 @@
 import Encoding
 package import EventLoop
 package import JSON
+import Records
 package import Runtime
 import Tenancy
 package import Transfer
@@ -27,7 +28,7 @@ import WireKit
   // MARK: What the app has, and what the steps add
 
   private var clients: [ClientRecord] = []
-  private var servers: [ByteString: ResourceServerRecord] = [:]
+  private var servers: [ByteString: ResourceServer] = [:]
   private var roles: [ByteString: Role] = [:]
   private var grants: [AppGrant] = []
   /// The scopes that the APIs will have, by their identifiers.
@@ -45,10 +46,10 @@ import WireKit
     others = export.others
     let app = context.app
     clients = try await Clients.list(of: app.name, context)
-    for server in try await ResourceServers.list(of: app.name, context) {
-      let name = ByteString(server.server.identifier)
+    for server in try await ResourceServerRecord.table.list(of: app.id, context) {
+      let name = ByteString(server.identifier)
       servers[name] = server
-      scopes[name] = Set(server.scopes.map { ByteString($0.key) })
+      scopes[name] = Set(server.scopes.map { ByteString($0.name) })
     }
     for role in try await Roles.list(of: app.id, context) { roles[ByteString(role.name)] = role }
     grants = try await ClientGrants.list(inApp: context)
@@ -110,24 +111,34 @@ import WireKit
       return steps.append(step)
     }
     let body = try ResourceServerBody(item.object)
-    let description = try body.description(in: context.app.name)
-    try context.checkIdentifier(description.identifier, of: context.app)
-    try ResourceServers.check(description)
-    try require(description.identifier, isNewOf: item, at: "/identifier")
+    let members = try body.description()
+    let identifier = members["identifier"]?.string ?? ""
+    try context.checkIdentifier(identifier, of: context.app)
+    let table = ResourceServerRecord.table
+    do throws(Failure) {
+      _ = try table.checked(RecordPatch(members))
+    } catch {
+      throw error.placed(RecordObject<ResourceServerRecord>.renamed)
+    }
+    try require(identifier, isNewOf: item, at: "/identifier")
     step.ignored = body.ignored
-    let name = ByteString(description.identifier)
-    let (change, context) = (body.change, context)
-    if change.replacesScopes { scopes[name] = Set(change.scopes.map { ByteString($0.key) }) }
+    let (name, context, patch) = (ByteString(identifier), context, body.patch)
+    if let new = members["scopes"]?.object {
+      scopes[name] = Set(new.map { ByteString($0.key) })
+    }
     if let server = servers[name] {
-      step.id = server.id.text
-      step.plan(changing: server.differences(by: change)) { () async throws(Failure) in
-        _ = try await ResourceServers.change(server.id, change, if: VersionCondition(), context)
-        return (server.id.text, nil)
+      step.id = server.key
+      let differences = try table.checked(patch, of: server).change.differences
+      step.plan(changing: differences) { () async throws(Failure) in
+        _ = try await ResourceServerRecord.change(
+          server.key, of: context.app.id, by: patch, if: VersionCondition(), context)
+        return (server.key, nil)
       }
     } else {
       scopes[name] = scopes[name] ?? []
       step.planCreation { () async throws(Failure) in
-        (try await ResourceServers.create(description, context).id.text, nil)
+        let made = try await ResourceServerRecord.create(members, in: context.app, context)
+        return (made.key, nil)
       }
     }
     steps.append(step)

@@ -3,6 +3,7 @@ import Encoding
 import EventLoop
 import HTTP
 import JSON
+import Records
 import Runtime
 import Tenancy
 import WireKit
@@ -26,10 +27,8 @@ import WireKit
           ByteString(ManagementAPI.identifier(of: $0, at: call.issuer))
         }
       )
-      let servers = try await ResourceServers.list(of: call.context.app.name, call.context)
-      let found = servers.filter {
-        wanted.isEmpty || wanted.contains(ByteString($0.server.identifier))
-      }
+      let servers = try await ResourceServerRecord.table.list(of: call.context.app.id, call.context)
+      let found = servers.filter { wanted.isEmpty || wanted.contains(ByteString($0.identifier)) }
       return page.response(found, named: "resource_servers") {
         selection.applied(to: ResourceServerObject.json($0, at: call.issuer))
       }
@@ -52,7 +51,7 @@ import WireKit
     ) { call async throws(Failure) in
       let server = try await call.managedResourceServer()
       try requireOwn(server)
-      try await ResourceServers.delete(server.id, call.context)
+      try await ResourceServerRecord.delete(server.key, of: call.context.app.id, call.context)
       return Response(.noContent)
     },
   ]
@@ -60,12 +59,13 @@ import WireKit
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try ResourceServerBody(call.json.objectOfBody)
     let app = call.context.app
-    let description = try body.description(in: app.name) {
-      ManagementAPI.identifier(of: $0, at: call.issuer)
-    }
+    let members = try body.description { ManagementAPI.identifier(of: $0, at: call.issuer) }
     // Each app has the Management API already.
-    try call.context.checkIdentifier(description.identifier, of: app)
-    let made = try await ResourceServers.create(description, call.context)
+    try call.context.checkIdentifier(members["identifier"]?.string ?? "", of: app)
+    let made = try await Failure.placing(RecordObject<ResourceServerRecord>.renamed) {
+      () async throws(Failure) in
+      try await ResourceServerRecord.create(members, in: app, call.context)
+    }
     return response(.created, made, call, ignored: body.ignored)
   }
 
@@ -76,19 +76,21 @@ import WireKit
     guard body.identifier == nil else {
       throw .invalid([FieldError("/identifier", "value", "The identifier cannot change.")])
     }
-    let changed = try await ResourceServers.change(
-      server.id, body.change, if: VersionCondition(), call.context
-    )
+    let changed = try await Failure.placing(RecordObject<ResourceServerRecord>.renamed) {
+      () async throws(Failure) in
+      try await ResourceServerRecord.change(
+        server.key, of: call.context.app.id, by: body.patch, if: VersionCondition(), call.context)
+    }
     return response(.ok, changed, call, ignored: body.ignored)
   }
 
   /// - Throws: `.systemAPI` for the Management API itself.
-  private static func requireOwn(_ record: ResourceServerRecord) throws(Failure) {
-    guard !record.server.isManagementAPI else { throw Failure(.systemAPI) }
+  private static func requireOwn(_ record: ResourceServer) throws(Failure) {
+    guard !record.isManagementAPI else { throw Failure(.systemAPI) }
   }
 
   private static func response(
-    _ status: Status, _ record: ResourceServerRecord, _ call: Call, ignored: [String] = []
+    _ status: Status, _ record: ResourceServer, _ call: Call, ignored: [String] = []
   ) -> Response {
     let json = JSON.object(ResourceServerObject.json(record, at: call.issuer)).reporting(ignored)
     return Response(status, json: json.serialized())
@@ -99,21 +101,19 @@ extension Call {
   /// Returns the API of the path, by its id or its identifier.
   ///
   /// - Throws: `.inexistentResourceServer`, `.databaseUnavailable`.
-  func managedResourceServer() async throws(Failure) -> ResourceServerRecord {
+  func managedResourceServer() async throws(Failure) -> ResourceServer {
     try await managedResourceServer(text("resource_server"))
   }
 
-  func managedResourceServer(_ name: String) async throws(Failure) -> ResourceServerRecord {
+  func managedResourceServer(_ name: String) async throws(Failure) -> ResourceServer {
     let app = context.app.id
     do throws(Failure) {
-      var id = ResourceServerID(name)
-      if id == nil {
-        id = try await ResourceServers.find(audience: name, at: issuer, of: app, context)?.id
+      if ResourceServerID(name) != nil {
+        return try await ResourceServerRecord.table.find(name.lowercased(), of: app, context)
       }
-      guard let id else { throw .notFound }
-      let server = try await ResourceServers.record(of: id, context)
-      guard server.appID == app else { throw .notFound }
-      return server
+      let found = try await ResourceServers.find(audience: name, at: issuer, of: app, context)
+      guard let found else { throw .notFound }
+      return found
     } catch .notFound {
       throw Failure(.inexistentResourceServer)
     }
@@ -133,29 +133,26 @@ extension ErrorType {
 /// An API as the Management API shows it.
 enum ResourceServerObject {
   /// Returns an API.
-  static func json(_ record: ResourceServerRecord, at issuer: String) -> JSONObject {
-    let server = record.server
-    let seconds = JSON.number(JSONNumber(Int(server.tokenLifetime.components.seconds)))
-    let scopes = server.scopes.map { scope -> JSON in
+  static func json(_ record: ResourceServer, at issuer: String) -> JSONObject {
+    let scopes = record.scopes.map { scope -> JSON in
       ["value": .string(scope.name), "description": .string(scope.description)]
     }
-    return JSONObject([
-      ("id", .string(server.id.text)), ("name", .string(server.name)),
-      ("identifier", .string(ManagementAPI.audience(of: server.identifier, at: issuer))),
-      ("is_system", .bool(server.isManagementAPI)), ("scopes", .array(scopes)),
-      ("signing_alg", "RS256"), ("token_lifetime", seconds), ("token_lifetime_for_web", seconds),
-      ("allow_offline_access", .bool(server.allowsOfflineAccess)),
-      ("skip_consent_for_verifiable_first_party_clients", .bool(server.skipsConsent)),
-      ("enforce_policies", .bool(server.enforcesPolicies)),
-      ("token_dialect", .string(server.tokenDialect.rawValue)),
+    var json = JSONObject([
+      ("id", .string(record.key)), ("name", .string(record.name)),
+      ("identifier", .string(ManagementAPI.audience(of: record.identifier, at: issuer))),
+      ("is_system", .bool(record.isManagementAPI)), ("scopes", .array(scopes)),
+      ("signing_alg", "RS256"),
     ])
+    for (name, value) in RecordObject.members(of: record) { json[name] = value }
+    json["token_lifetime_for_web"] = json["token_lifetime"]
+    return json
   }
 }
 
 /// The body of a creation or a change of an API.
 struct ResourceServerBody {
-  private(set) var change = ResourceServerChange()
-  private(set) var identifier: String?
+  /// The attributes, by the names of their columns.
+  private(set) var members = JSONObject()
   /// The members that this server lacks.
   private(set) var ignored: [String] = []
   private var reader = MemberReader()
@@ -172,50 +169,45 @@ struct ResourceServerBody {
     try reader.check()
   }
 
-  /// Returns the API that a body describes.
+  var identifier: String? { members["identifier"]?.string }
+
+  /// The change by the body; its scopes replace all scopes before.
+  var patch: RecordPatch { RecordPatch(members, replacing: ["scopes"]) }
+
+  /// Returns the attributes of the API that a body describes.
   ///
-  /// - Parameters:
-  ///   - app: the name of its app.
-  ///   - stored: returns the stored form of an identifier.
-  /// - Returns: the API.
+  /// - Parameter stored: returns the stored form of an identifier.
+  /// - Returns: the attributes.
   /// - Throws: `.invalid` without an identifier.
   func description(
-    in app: String, _ stored: (String) -> String = { $0 }
-  ) throws(Failure) -> ResourceServerDescription {
+    _ stored: (String) -> String = { $0 }
+  ) throws(Failure) -> JSONObject {
     guard let identifier else { throw .invalid([.missingProperty("identifier")]) }
-    return ResourceServerDescription(
-      app: app, identifier: stored(identifier), name: change.name ?? identifier.excerpt(100), change
-    )
+    var described = members
+    described["identifier"] = .string(stored(identifier))
+    described["name"] = members["name"] ?? .string(identifier.excerpt(100))
+    return described
   }
 
   private mutating func take(_ member: String, _ value: JSON) {
     switch member {
-    case "identifier": identifier = reader.string(member, value)
-    case "name": change.name = reader.string(member, value)
+    case "identifier", "name": members[member] = reader.string(member, value).map(JSON.string)
     case "scopes": takeScopes(value)
-    case "token_lifetime":
-      change.tokenSeconds = reader.require(value.number?.int, member, "a whole number")
     case "token_lifetime_for_web": secondsForWeb = value
-    case "allow_offline_access": change.allowsOfflineAccess = reader.flag(member, value)
-    case "skip_consent_for_verifiable_first_party_clients":
-      change.skipsConsent = reader.flag(member, value)
-    case "enforce_policies": change.enforcesPolicies = reader.flag(member, value)
-    case "token_dialect":
-      change.tokenDialect = value.string.flatMap(TokenDialect.init)
-      if change.tokenDialect == nil {
-        let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
-        reader.refuse(member, "choice", "This member must be \(names).")
-      }
     case "signing_alg":
       if value != "RS256" { reader.refuse(member, "choice", "This member must be RS256.") }
     // Back ends send what they have read.
     case "ignored_members", "id", "is_system": break
-    default: ignored.append(member)
+    default:
+      if let column = RecordObject<ResourceServerRecord>.column(of: member) {
+        members[column.name] = value
+      } else {
+        ignored.append(member)
+      }
     }
   }
 
   private mutating func takeScopes(_ value: JSON) {
-    change.replacesScopes = true
     var scopes = JSONObject()
     for (index, scope) in (value.array ?? []).enumerated() {
       if let name = scope["value"]?.string {
@@ -227,6 +219,6 @@ struct ResourceServerBody {
       }
     }
     _ = reader.require(value.array, "scopes", "an array")
-    change.scopes = scopes
+    members["scopes"] = .object(scopes)
   }
 }

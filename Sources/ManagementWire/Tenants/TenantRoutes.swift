@@ -5,6 +5,7 @@ import Runtime
 import Sessions
 import Tenancy
 import WireKit
+import Records
 
 /// `/api/v2/tenants/settings` and `/api/v2/connections`: what tools of configuration read of an app.
 ///
@@ -67,7 +68,7 @@ import WireKit
       )
     }
     // Their tokens sign users in without a client of OpenID Connect.
-    let issuers = try await Issuers.list(of: context.app.name, context).map {
+    let issuers = try await IssuerRecord.table.list(of: context.app.id, context).map {
       ConnectionObject(id: "con_issuer_\($0.name)", name: $0.name, strategy: "oidc", clients: [])
     }
     return own + issuers

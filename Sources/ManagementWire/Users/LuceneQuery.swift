@@ -6,6 +6,7 @@ import OpenID
 package import Runtime
 import Sessions
 import Tenancy
+import Records
 
 /// A search in the subset of Lucene's syntax that Auth0 documents.
 ///
@@ -347,7 +348,7 @@ extension FilterTerm {
       return ["password", "linked-password"]
     case "email", "anonymous": return [name]
     default:
-      return try await Issuers.list(of: context.app.name, context).filter {
+      return try await IssuerRecord.table.list(of: context.app.id, context).filter {
         $0.name.hasSameBytes(as: name) || $0.issuer.hasSameBytes(as: name)
       }.map { IdentityProvider(ofIssuer: $0.issuer).text }
     }

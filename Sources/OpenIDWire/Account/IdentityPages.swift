@@ -8,6 +8,7 @@ import Pages
 import Runtime
 import Tenancy
 import WireKit
+import Records
 
 /// The identities at other issuers: `/account/identities`.
 @EventLoop enum IdentityPages {

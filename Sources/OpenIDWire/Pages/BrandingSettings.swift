@@ -2,9 +2,10 @@ import Encoding
 import JSON
 import Pages
 package import Runtime
+package import Records
 
 /// The settings of the look of an app's pages, and of the links below them.
-package struct BrandingSettings: SettingsSection {
+package struct BrandingSettings: RecordPart {
   private let displayName: String
   private let logo: String
   private let darkLogo: String
@@ -16,7 +17,7 @@ package struct BrandingSettings: SettingsSection {
   /// The language of a browser that asks for none of the languages of the pages.
   let language: String
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     displayName = read.text(
       "display_name",
       .text(0...100, "control", "This setting must be one line without control characters.") {
@@ -57,7 +58,7 @@ package struct BrandingSettings: SettingsSection {
     )
     let languages = Languages.all.catalogs.map(\.language)
     language = read.text(
-      "default_language", SettingRule(.choice(languages)), Catalog.english.language,
+      "default_language", ColumnRule(.choice(languages)), Catalog.english.language,
       "the language of the pages for browsers that prefer none of \(languages.joined(separator: ", "))"
     )
   }
@@ -79,7 +80,7 @@ package struct BrandingSettings: SettingsSection {
   }
 }
 
-extension SettingsReader {
+extension RecordReader {
   /// Reads the URL of a page or an image.
   fileprivate mutating func url(_ name: String, _ meaning: String) -> String {
     text(

@@ -7,6 +7,7 @@ import Runtime
 import Sessions
 import Tenancy
 import WireKit
+import Records
 
 /// The parameters of `/authorize`.
 struct AuthorizationParameters {

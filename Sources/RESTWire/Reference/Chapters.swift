@@ -109,9 +109,9 @@ extension RESTWire {
             "scopes":{"read:scores":"See your scores"}}'
         """#,
       operations: AppResource.operations + ClientResource.operations
-        + ResourceServerResource.operations + ClientGrantResource.operations
+        + RecordResources.resourceServers + ClientGrantResource.operations
         + RoleResource.operations + KeyResource.operations
-        + IssuerResource.operations + IndexResource.operations + SchemaResource.operations
+        + RecordResources.issuers + IndexResource.operations + SchemaResource.operations
         + AuditResource.operations + MailResource.operations + RateLimitResource.operations
     ),
     Chapter(

@@ -4,6 +4,7 @@ import Runtime
 import HTTP
 import JSON
 import WireKit
+import Records
 
 extension OpenAPI {
   /// The components, collected while the operations are described.
@@ -119,7 +120,7 @@ extension OpenAPI {
   }
 
   /// Returns all named shapes, each once.
-  static func shapes(of chapters: [Chapter], _ catalog: SettingsCatalog) -> [Shape] {
+  static func shapes(of chapters: [Chapter], _ catalog: RecordShape) -> [Shape] {
     let used = chapters.flatMap(\.operations).flatMap { operation in
       [operation.takes.shape].compactMap(\.self) + operation.gives.compactMap(\.shape)
         + operation.takes.query.map(\.shape) + operation.parameters.map(Shape.parameter)
@@ -133,7 +134,7 @@ extension OpenAPI {
     return known.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  static func schemas(of chapters: [Chapter], _ catalog: SettingsCatalog) -> JSONObject {
+  static func schemas(of chapters: [Chapter], _ catalog: RecordShape) -> JSONObject {
     var schemas = JSONObject()
     for shape in shapes(of: chapters, catalog) {
       guard let name = shape.name else { continue }

@@ -3,6 +3,7 @@ import Runtime
 import HTTP
 import JSON
 import WireKit
+import Records
 
 /// The OpenAPI document.
 ///
@@ -11,7 +12,7 @@ import WireKit
 /// document lists those that follow from access, path and body.
 /// - Source: OpenAPI 3.1.1.
 enum OpenAPI {
-  static func document(of chapters: [Chapter], _ catalog: SettingsCatalog) -> JSON {
+  static func document(of chapters: [Chapter], _ catalog: RecordShape) -> JSON {
     var components = Components()
     // The first pass counts the repeated parts, the second one describes the operations.
     _ = paths(of: chapters, &components)

@@ -2,16 +2,17 @@ import Declarations
 import EventLoop
 import JSON
 import Runtime
+import Records
 
 /// The reference for one audience; a worker renders each page once.
 @EventLoop final class Reference {
   private let audience: ReferenceAudience
   private let chapters: [Chapter]
-  private let catalog: SettingsCatalog
+  private let catalog: RecordShape
   /// The rendered pages by their addresses, of which there is a fixed number.
   private var rendered: [String: [UInt8]] = [:]
 
-  private init(for audience: ReferenceAudience, _ catalog: SettingsCatalog) {
+  private init(for audience: ReferenceAudience, _ catalog: RecordShape) {
     self.audience = audience
     self.catalog = catalog
     chapters = audience == .users ? RESTWire.chaptersOfUsers : RESTWire.chapters
@@ -19,7 +20,7 @@ import Runtime
 
   /// Renders a reference, a part in each turn of the loop, so that other requests run between them.
   static func rendered(
-    for audience: ReferenceAudience, _ catalog: SettingsCatalog
+    for audience: ReferenceAudience, _ catalog: RecordShape
   ) async -> Reference {
     let reference = Reference(for: audience, catalog)
     await reference.renderPages()

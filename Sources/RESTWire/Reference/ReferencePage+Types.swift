@@ -1,6 +1,7 @@
 import Declarations
 import JSON
 import Runtime
+import Records
 
 /// The chapters of types and settings.
 extension ReferencePage {
@@ -41,9 +42,9 @@ extension ReferencePage {
     )
   }
 
-  static func settings(_ catalog: SettingsCatalog) -> ReferencePage {
+  static func settings(_ catalog: RecordShape) -> ReferencePage {
     let types = TypeMarkup(.all)
-    let defaults = catalog.listed(AppSettings(stored: Array("{}".utf8), catalog)).values
+    let defaults = catalog.listed(JSONObject()).values
     var example = Markup()
     example.add(
       "Shell, as an API client",
@@ -66,7 +67,7 @@ extension ReferencePage {
           id: "all-settings",
           title: "All settings",
           detail: "The settings of an app, with their defaults.",
-          rows: catalog.settings.map { setting in
+          rows: catalog.columns.map { setting in
             var row = Markup()
             let value = Shape.value(of: setting).reference
             row.add(

@@ -6,6 +6,7 @@ import HTTP
 import JSON
 import Pages
 import WireKit
+import Records
 
 /// `/openapi.json`, `/reference` and `/problems/{code}`.
 @EventLoop enum ReferenceResource {
@@ -79,7 +80,7 @@ import WireKit
 
   /// Returns the worker's reference for an audience, and renders it once.
   static func rendered(
-    for audience: ReferenceAudience, _ catalog: SettingsCatalog
+    for audience: ReferenceAudience, _ catalog: RecordShape
   ) async -> Reference {
     if let reference = references[audience] { return reference }
     let rendering = renderings[audience] ?? SharedTask()

@@ -1,6 +1,7 @@
 package import EventLoop
 package import JSON
 package import Postgres
+package import Records
 
 package enum Audit {
   /// Returns the events of a user, newest first; operators and API clients also see deleted users.
@@ -321,11 +322,11 @@ extension RequestContext {
 }
 
 /// The settings of events.
-package struct EventSettings: SettingsSection {
+package struct EventSettings: RecordPart {
   /// Whether changes that users make to their own data are events.
   let recordsOwnChanges: Bool
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     read.declare(
       "audit_retention_days", 1...36_500, 365,
       "days after which events are removed from the audit log"

@@ -1,5 +1,6 @@
 import Encoding
 package import JSON
+package import Records
 package import Postgres
 
 /// A failed request: the type of the error, and what is specific to this request.
@@ -129,6 +130,8 @@ package struct FieldError: Sendable, Equatable {
     self.code = code
     self.detail = detail.excerpt(512)
   }
+
+  package init(_ fault: ColumnFault) { self.init(fault.place, fault.code, fault.detail) }
 
   /// Creates the error of a parameter of a query, whose place is its name.
   package init(ofParameter name: String, _ code: String, _ detail: String) {

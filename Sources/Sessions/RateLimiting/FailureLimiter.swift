@@ -3,6 +3,7 @@ package import EventLoop
 package import Postgres
 package import Runtime
 import Tenancy
+package import Records
 
 /// The purpose of an attempt; each purpose is counted separately.
 package enum AttemptPurpose: String, CaseIterable {
@@ -200,7 +201,7 @@ package struct FailureLimiter {
 }
 
 /// The settings of limits on attempts, mails and anonymous users.
-package struct LimitSettings: SettingsSection {
+package struct LimitSettings: RecordPart {
   package let failuresPerIdentifier: Int
   let failuresPerIdentifierHourly: Int
   let failuresPerAddress: Int
@@ -219,7 +220,7 @@ package struct LimitSettings: SettingsSection {
   /// To one address, in a day.
   package let mailsPerAddressDaily: Int
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     failuresPerIdentifier = read.number(
       "failures_per_identifier",
       1...10_000,

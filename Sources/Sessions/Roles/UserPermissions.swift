@@ -3,6 +3,7 @@ import JSON
 package import Postgres
 package import Runtime
 package import Tenancy
+import Records
 
 /// The permissions of users: those of their roles, and those that they have directly.
 @EventLoop package enum UserPermissions {

@@ -2,6 +2,7 @@ package import EventLoop
 package import JSON
 package import Postgres
 package import Runtime
+package import Records
 
 /// The apps that this deployment serves, as the worker last read them.
 @EventLoop package final class Apps: DomainService {
@@ -137,7 +138,7 @@ package struct AppRow: RowDecodable {
     (createdAt, updatedAt) = (try row.time(5), try row.time(6))
   }
 
-  func app(_ catalog: SettingsCatalog, _ parts: [any AppPart] = []) -> App {
+  func app(_ catalog: RecordShape, _ parts: [any AppPart] = []) -> App {
     App(
       id, name, AppSettings(stored: settings, catalog), hosts: hosts, version: version, parts: parts
     )
@@ -226,13 +227,13 @@ extension Apps {
       guard let stored = before.app(catalog).settings.chosen else {
         throw .internalError("the stored settings of an app do not parse")
       }
-      let (settings, settingFaults) = catalog.changed(stored, by: change.settings)
-      let faults = settingFaults + change.hostFaults
+      let settings = catalog.change(of: stored, by: change.settings, at: "/settings")
+      let faults = settings.faults.map(FieldError.init) + change.hostFaults
       guard faults.isEmpty else { throw .invalid(faults) }
       let hosts = change.hosts ?? before.hosts
       _ = transaction.send(AppsAdministrationQueries.removeHosts, before.id, TextArray(hosts))
       let added = transaction.send(AppsAdministrationQueries.addHosts, before.id, TextArray(hosts))
-      let text = TextBytes(settings.serialized())
+      let text = TextBytes(settings.after.serialized())
       _ = transaction.send(AppsAdministrationQueries.change, before.id, text)
       try await added.rows(undone: .hostTaken)
       Event("app_change", detail: change.audited).record(in: transaction, app: before.id)
@@ -288,10 +289,10 @@ extension AppChange {
 
 /// The settings and data that the features and wires of a program add to each app.
 package struct AppCatalog: Sendable {
-  package let settings: SettingsCatalog
+  package let settings: RecordShape
   package let parts: [any AppPart.Type]
 
-  package init(settings: SettingsCatalog, parts: [any AppPart.Type]) {
+  package init(settings: RecordShape, parts: [any AppPart.Type]) {
     (self.settings, self.parts) = (settings, parts)
   }
 }
@@ -327,9 +328,9 @@ package enum AppsAdministrationQueries {
   static let createManagementAPI = Statement<NoRow, AppID, ResourceServerID>(
     "apps.create_management_api",
     """
-    insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, skips_consent,
-      allows_offline_access)
-    values ($1, $2, 'api/v2/', 'Management API', management_scopes(), false, true)
+    insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, attributes)
+    values ($1, $2, 'api/v2/', 'Management API', management_scopes(),
+      '{"skips_consent": false, "allows_offline_access": true}')
     """)
 
   /// Returns all apps; they are few, and each worker caches them.

@@ -1,5 +1,6 @@
 package import Runtime
 package import JSON
+package import Records
 
 /// Claims that an app adds to tokens, each with the source of its value.
 package struct ClaimMap: Sendable {
@@ -116,29 +117,29 @@ extension ClaimMap {
     return ".\(host)".utf8.reversed().starts(with: ".auth0.com".utf8.reversed())
   }
 
-  /// Returns the faults of a map; the pointers begin after the map's own place.
-  package static func faults(in object: JSONObject, at pointer: String = "") -> [FieldError] {
+  /// The rule for a column with a map.
+  package static let rule = ColumnRule(
+    .object,
+    all: { value in
+      guard let object = value.object else {
+        return [ColumnFault("", "type", "This value must be an object.")]
+      }
+      return faults(in: object)
+    })
+
+  /// Returns the faults of a map, with the places of its claims.
+  package static func faults(in object: JSONObject) -> [ColumnFault] {
     guard object.count <= limit else {
-      return [FieldError(pointer, "length", "A map may have at most \(limit) claims.")]
+      return [ColumnFault("", "length", "A map may have at most \(limit) claims.")]
     }
     return object.compactMap { claim, source in
       reason(against: claim, source).map { code, detail in
-        FieldError("\(pointer)/\(JSONPointer.escaped(claim))", code, detail)
+        ColumnFault("/\(JSONPointer.escaped(claim))", code, detail)
       }
     }
   }
 
-  /// Returns the first fault of a map in words; nil if it is valid.
-  static func fault(in object: JSONObject) -> SettingRule.Fault? {
-    faults(in: object).first.map { fault in
-      (
-        fault.code,
-        fault.place.isEmpty ? fault.detail : "\(fault.place.dropFirst()): \(fault.detail)"
-      )
-    }
-  }
-
-  private static func reason(against claim: String, _ source: JSON) -> SettingRule.Fault? {
+  private static func reason(against claim: String, _ source: JSON) -> ColumnRule.Fault? {
     guard lengths.contains(claim.utf8.count), claim.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
     else {
       return ("claim", "A claim's name must have 1 to 200 bytes, without control characters.")

@@ -1,6 +1,7 @@
 package import JSON
 package import Postgres
 package import Runtime
+import Records
 
 /// A client as operators see it, without its secret.
 package struct ClientRecord: RowDecodable {
@@ -31,7 +32,7 @@ package struct ClientRecord: RowDecodable {
 
   /// The settings in force, and the names of those that differ from their defaults.
   package var listedSettings: (values: JSONObject, chosen: [String]) {
-    var listed = SettingsCatalog.client.listed(settings)
+    var listed = RecordShape.client.listed(settings.chosen)
     if kind.isPublic {
       listed.values["pkce"] = .string(ClientSettings.PKCE.required.rawValue)
     }
@@ -119,15 +120,15 @@ enum ClientRules {
   static func settings(
     _ stored: JSONObject, changedBy change: JSONObject, of kind: ClientKind
   ) throws(Failure) -> JSONObject {
-    let changed = SettingsCatalog.client.changed(stored, by: change)
-    var faults = changed.faults
-    let hasOptionalPKCE = changed.settings["pkce"] == .string(ClientSettings.PKCE.optional.rawValue)
+    let changed = RecordShape.client.change(of: stored, by: change, at: "/settings")
+    var faults = changed.faults.map(FieldError.init)
+    let hasOptionalPKCE = changed.after["pkce"] == .string(ClientSettings.PKCE.optional.rawValue)
     if kind.isPublic, change["pkce"] != nil, hasOptionalPKCE {
       faults.append(
         FieldError("/settings/pkce", "kind", "A client without a secret must always use PKCE.")
       )
     }
     guard faults.isEmpty else { throw .invalid(faults) }
-    return changed.settings
+    return changed.after
   }
 }

@@ -1,9 +1,10 @@
 import JSON
 import WebTokens
 package import Runtime
+package import Records
 
 /// The settings of a client.
-package struct ClientSettings: SettingsSection {
+package struct ClientSettings: RecordPart {
   /// Where browsers may be sent with a response, compared by bytes.
   package let callbackURLs: [String]
   /// Where browsers may be sent after a sign-out, compared by bytes.
@@ -76,7 +77,7 @@ package struct ClientSettings: SettingsSection {
     connections.isEmpty || connection.map(connections.contains) == true
   }
 
-  package init(_ read: inout SettingsReader) {
+  package init(_ read: inout RecordReader) {
     callbackURLs = read.urls(
       "callback_urls",
       "URLs that /authorize may send browsers to, compared as typed, such as "
@@ -131,16 +132,8 @@ package struct ClientSettings: SettingsSection {
     )
     claims = ClaimMap(
       read.object(
-        "claims",
-        SettingRule(.object) { value in
-          guard let object = value.object else {
-            return ("type", "This setting must be an object.")
-          }
-          return ClaimMap.fault(in: object)
-        },
-        "claims of its ID tokens, each with its source: {\"plan\": \"app_metadata./plan\"}"
-      )
-    )
+        "claims", ClaimMap.rule,
+        "claims of its ID tokens, each with its source: {\"plan\": \"app_metadata./plan\"}"))
     backchannelLogoutURL = read.url(
       "backchannel_logout_url",
       "URL that is called when a session ends: https, or http on this machine; empty for none",
@@ -148,7 +141,7 @@ package struct ClientSettings: SettingsSection {
     )
     description = read.text(
       "description",
-      SettingRule.text(0...140, "length", "This setting must have at most 140 characters.") { _ in
+      ColumnRule.text(0...140, "length", "This setting must have at most 140 characters.") { _ in
         true
       },
       "",
@@ -156,7 +149,7 @@ package struct ClientSettings: SettingsSection {
     )
     let keys = read.object(
       "assertion_keys",
-      SettingRule(.object) { value in
+      ColumnRule(.object) { value in
         value.object?.count == 0 ? nil : IssuerKeys.fault(inKeySet: value)
       },
       "JWK Set with the public keys of the client, with which it may sign assertions in place of "
@@ -174,28 +167,28 @@ package struct ClientSettings: SettingsSection {
 
   /// Reads stored settings.
   package init(stored: [UInt8]) {
-    self = AppSettings(stored: stored, SettingsCatalog.client)[ClientSettings.self]
+    self = AppSettings(stored: stored, RecordShape.client)[ClientSettings.self]
   }
 
   /// The settings of a client that has chosen none.
   package static let defaults = ClientSettings(stored: Array("{}".utf8))
 }
 
-extension SettingsCatalog {
+extension RecordShape {
   /// The settings of a client.
-  package static let client = SettingsCatalog([ClientSettings.self])
+  package static let client = RecordShape([ClientSettings.self])
 }
 
-extension SettingsReader {
+extension RecordReader {
   fileprivate mutating func urls(_ name: String, _ meaning: String) -> [String] {
-    let rule = SettingRule(.texts(atMost: ClientURL.most)) { value in
+    let rule = ColumnRule(.texts(atMost: ClientURL.most)) { value in
       ClientURL.fault(in: value).map { ("url", $0) }
     }
     return texts(name, rule, meaning)
   }
 
   fileprivate mutating func origins(_ name: String, _ meaning: String) -> [String] {
-    let rule = SettingRule(.texts(atMost: AllowedOrigin.most)) { value in
+    let rule = ColumnRule(.texts(atMost: AllowedOrigin.most)) { value in
       AllowedOrigin.fault(in: value).map { ("origin", $0) }
     }
     return texts(name, rule, meaning)
@@ -206,7 +199,7 @@ extension SettingsReader {
     _ name: String, _ meaning: String,
     _ isValid: @escaping @Sendable (String) -> Bool = ClientURL.isSecure
   ) -> String? {
-    let rule = SettingRule.text(
+    let rule = ColumnRule.text(
       0...ClientURL.longest, "url", "This setting must be empty, or a URL: \(meaning)."
     ) { $0.isEmpty || isValid($0) }
     let url = text(name, rule, "", meaning)

@@ -5,6 +5,7 @@ package import Outbound
 package import Postgres
 package import Runtime
 import WebTokens
+import Records
 
 /// Verifies the tokens of an app's external issuers, which identify its users.
 @EventLoop package final class ExternalTokens: DomainService {
@@ -131,7 +132,7 @@ import WebTokens
           : "its iss is not one of this app's issuers"
       )
     }
-    let meant = found.prefix(Issuers.mostEntries).filter { $0.isMeant(by: token.audiences) }
+    let meant = found.prefix(IssuerRecord.mostEntries).filter { $0.isMeant(by: token.audiences) }
     guard !meant.isEmpty else {
       throw .invalidExternalToken(
         token.audiences == nil
@@ -191,7 +192,7 @@ import WebTokens
   private func stated(by issuer: Issuer, _ app: AppID) throws(Failure) -> IssuerKeys {
     let name = "\(app) \(issuer.name)"
     guard let secret = issuer.secret else {
-      let text = issuer.jwks ?? []
+      let text = issuer.jwks?.serialized() ?? []
       if let known = written[name], known.text == text { return known.keys }
       let keys = IssuerKeys(set: try? JSON.parse(text))
       written[name] = (text, keys)

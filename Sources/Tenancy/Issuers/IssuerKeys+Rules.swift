@@ -1,6 +1,7 @@
 import JSON
 import Runtime
 import WebTokens
+import Records
 
 extension IssuerKeys {
   /// In bytes: room for a hundred RSA keys.
@@ -12,7 +13,7 @@ extension IssuerKeys {
   private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
   /// Returns the fault of a JWK Set that an operator stores; nil if it is valid.
-  static func fault(inKeySet set: JSON) -> SettingRule.Fault? {
+  static func fault(inKeySet set: JSON) -> ColumnRule.Fault? {
     guard set.serialized().count <= longestSet else {
       return ("length", "A key set may have at most \(longestSet) bytes.")
     }

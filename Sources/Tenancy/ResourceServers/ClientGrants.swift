@@ -2,6 +2,7 @@ import EventLoop
 import JSON
 package import Postgres
 package import Runtime
+import Records
 
 /// The scopes that a client gets at an API by its own secret.
 package struct ClientGrant: RowDecodable {
@@ -78,22 +79,26 @@ package enum ClientGrants {
     try await context.transaction { transaction async throws(Failure) in
       // The locks keep both until the grant is stored.
       let clients = try await transaction.run(ClientAdministrationQueries.lock, client)
-      let servers = try await transaction.run(ResourceServerAdministrationQueries.lock, server)
-      guard let client = clients.first, let server = servers.first, client.appID == server.appID
+      let servers = try await transaction.run(
+        ResourceServerRecord.table.statements.lock, nil, server.text)
+      guard let client = clients.first, let server = servers.first, client.appID?.text == server.app
       else { throw .notFound }
+      let app = AppID(trusted: server.app)
       guard !client.kind.isPublic else { throw .publicClient }
       let faults = scopes.enumerated().compactMap { index, scope in
-        server.scopes[scope] == nil
+        !server.scopes.contains { $0.name.hasSameBytes(as: scope) }
           ? FieldError("/scopes/\(index)", "choice", "The API has no such scope.") : nil
       }
       guard faults.isEmpty else { throw .invalid(faults) }
-      let names = server.scopes.keys.filter { name in scopes.contains(where: name.hasSameBytes) }
+      let names = server.scopes.map(\.name).filter { name in
+        scopes.contains(where: name.hasSameBytes)
+      }
       let isNew = try await transaction.run(
-        ClientGrantQueries.scopes, server.appID, client.id, server.id
+        ClientGrantQueries.scopes, app, client.id, server.id
       ).isEmpty
       guard isNew || !mustBeNew else { throw .grantExists }
       _ = transaction.send(
-        ClientGrantQueries.set, server.appID, client.id, server.id, names.joined(separator: " ")
+        ClientGrantQueries.set, app, client.id, server.id, names.joined(separator: " ")
       )
       Event(
         "client_grant_set",
@@ -101,7 +106,7 @@ package enum ClientGrants {
           "client_id": .string(client.id.text), "resource_server_id": .string(server.id.text),
           "scopes": .array(names.map(JSON.string)),
         ]
-      ).record(in: transaction, app: server.appID)
+      ).record(in: transaction, app: app)
       let grants = try await transaction.run(ClientGrantQueries.list, client.id)
       let grant = grants.lazy.compactMap(\.item).first { $0.server == server.id }
       return (try grant.orUnforeseen("a grant that was set"), isNew)

@@ -1,5 +1,6 @@
 import JSON
 import Runtime
+import Records
 
 /// The API of each app by which Auth0's clients manage users.
 ///
@@ -33,11 +34,11 @@ package enum ManagementAPI {
 }
 
 extension ResourceServer {
-  package var isManagementAPI: Bool { identifier.hasSameBytes(as: ManagementAPI.identifier) }
+  package var isManagementAPI: Bool { record.identifier.hasSameBytes(as: ManagementAPI.identifier) }
 
   /// Returns whether a client may get a scope for a user.
   package func grants(toUsers scope: String) -> Bool {
-    scopes.contains { $0.name.hasSameBytes(as: scope) }
+    record.scopes.contains { $0.name.hasSameBytes(as: scope) }
       && (!isManagementAPI || ManagementAPI.isOfUser(scope))
   }
 }

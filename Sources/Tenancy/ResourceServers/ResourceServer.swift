@@ -1,41 +1,76 @@
-package import Runtime
-import EventLoop
-import JSON
-package import Postgres
 import Encoding
+package import EventLoop
+package import JSON
+package import Postgres
+package import Records
+package import Runtime
 
 /// An API of an app, which access tokens are for.
-package struct ResourceServer: RowDecodable {
-  package let id: ResourceServerID
-  /// The audience of its tokens.
+package typealias ResourceServer = Stored<ResourceServerRecord>
+
+/// What an operator declares of an API.
+package struct ResourceServerRecord: OwnedRecord {
   package let identifier: String
   package let name: String
-  /// The scopes with their descriptions for users, in the operator's order.
+  /// In the operator's order.
   package let scopes: [(name: String, description: String)]
-  /// The lifetime of its access tokens.
   package let tokenLifetime: Duration
-  /// Whether clients may get a refresh token for it.
   package let allowsOfflineAccess: Bool
-  /// Whether first-party clients get its scopes without the consent of the user.
   package let skipsConsent: Bool
-  /// Claims of its access tokens.
-  package let claims: ClaimMap
-  /// Whether a user gets only the scopes that its permissions contain.
   package let enforcesPolicies: Bool
   package let tokenDialect: TokenDialect
+  package let claims: ClaimMap
 
-  package init(from row: Row) throws(DatabaseError) {
-    id = try row.id(0)
-    identifier = try row.text(1)
-    name = try row.text(2)
-    scopes = (try row.json(3).object ?? JSONObject()).map { ($0.key, $0.value.string ?? "") }
-    tokenLifetime = .seconds(try row.int(4))
-    allowsOfflineAccess = try row.bool(5)
-    skipsConsent = try row.bool(6)
-    claims = ClaimMap(try row.json(7).object ?? JSONObject())
-    enforcesPolicies = try row.bool(8)
-    tokenDialect = TokenDialect(rawValue: try row.text(9)) ?? .standard
+  package init(_ read: inout RecordReader) {
+    identifier = read.requiredText(
+      "identifier", .identifierOfAPI, "the audience of its tokens", .immutable,
+      .example("https://api.example.com"))
+    name = read.requiredText("name", .label, "the name that people see", .example("Orders"))
+    scopes = read.object(
+      "scopes", .scopes, "the scopes, each with a description for users",
+      .example(["read:orders": "See your orders"])
+    ).map { ($0.key, $0.value.string ?? "") }
+    tokenLifetime = read.duration(
+      "token_seconds", .seconds, 60...2_592_000, 86_400,
+      "the lifetime of its access tokens in seconds: a minute to thirty days",
+      .auth0("token_lifetime"))
+    allowsOfflineAccess = read.flag(
+      "allows_offline_access", false, safe: false, "whether clients may get a refresh token for it",
+      .auth0("allow_offline_access"))
+    skipsConsent = read.flag(
+      "skips_consent", true, safe: false,
+      "whether first-party clients get its scopes without the consent of the user",
+      .auth0("skip_consent_for_verifiable_first_party_clients"))
+    enforcesPolicies = read.flag(
+      "enforce_policies", false, safe: true,
+      "whether a user gets only the scopes that its roles and permissions contain",
+      .auth0("enforce_policies"))
+    tokenDialect = read.choice(
+      "token_dialect", .standard, safe: .standard,
+      "the form of its access tokens; access_token_authz adds the claim permissions",
+      .auth0("token_dialect"))
+    claims = ClaimMap(
+      read.object(
+        "claims", ClaimMap.rule, "claims of its access tokens, each with its source",
+        .example(["plan": "app_metadata./plan"])))
   }
+
+  package static let words = RecordWords(
+    command: "resource-server", type: "ResourceServer", one: "API", many: "APIs",
+    isOfNamedApp: false, "An API that access tokens are for.",
+    consequence: "The grants of clients go with it. Its tokens stay valid until they expire.")
+
+  package static let table = RecordTable<ResourceServerRecord>(
+    "resource_servers", key: "resource_server_id",
+    own: [.text("identifier"), .text("name"), .json("scopes")],
+    .init(
+      list: "resource_servers.list", show: "resource_servers.show", lock: "resource_servers.lock",
+      insert: "resource_servers.create", change: "resource_servers.change",
+      delete: "resource_servers.delete"))
+}
+
+extension Stored<ResourceServerRecord> {
+  package var id: ResourceServerID { ResourceServerID(trusted: key) }
 }
 
 /// The form of the access tokens of an API, by the name that Auth0 gives it.
@@ -44,6 +79,64 @@ package enum TokenDialect: String, CaseIterable, Sendable {
   /// With the claim `permissions`.
   case withPermissions = "access_token_authz"
 }
+
+// MARK: Rules
+
+extension ColumnRule {
+  fileprivate static let identifierOfAPI = ColumnRule.text(
+    1...600, "identifier",
+    "An identifier must have 1 to 600 printable ASCII characters, without spaces.",
+    ResourceServers.isIdentifier)
+
+  fileprivate static let scopes = ColumnRule(.object, all: ScopeRules.faults)
+}
+
+private enum ScopeRules {
+  /// 200: users see the descriptions of those that a client requests.
+  static let most = 200
+  private static let lengths = 1...200
+  /// Scopes that OpenID Connect defines.
+  private static let reserved: Set<String> = [
+    "openid", "profile", "email", "address", "phone", "offline_access",
+  ]
+
+  static func faults(in value: JSON) -> [ColumnFault] {
+    guard let scopes = value.object else {
+      return [ColumnFault("", "type", "This member must be an object.")]
+    }
+    guard scopes.count <= most else {
+      return [ColumnFault("", "length", "An API may have at most \(most) scopes.")]
+    }
+    return scopes.compactMap { name, description in
+      reason(against: name, description).map { code, detail in
+        ColumnFault("/\(JSONPointer.escaped(name))", code, detail)
+      }
+    }
+  }
+
+  private static func reason(against name: String, _ description: JSON) -> ColumnRule.Fault? {
+    guard lengths.contains(name.utf8.count), isScope(name) else {
+      return (
+        "scope",
+        "A scope must have 1 to 200 printable ASCII characters, without spaces, quotes and backslashes."
+      )
+    }
+    if reserved.contains(where: { $0.hasSameBytes(as: name) }) {
+      return ("scope", "OpenID Connect defines this scope. Choose another name.")
+    }
+    let isDescription = description.string.map(OperatorName.isDescription) ?? false
+    return isDescription ? nil : ("description", OperatorName.descriptionRule)
+  }
+
+  /// - Source: RFC 6749 section 3.3.
+  private static func isScope(_ name: String) -> Bool {
+    name.utf8.allSatisfy { byte in
+      byte.isVisible && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+  }
+}
+
+// MARK: What requests read
 
 /// The APIs of apps.
 package enum ResourceServers {
@@ -96,30 +189,65 @@ package enum ResourceServers {
   }
 }
 
-extension SQL {
-  /// The columns of a `ResourceServer`.
-  static let resourceServer: SQL = """
-    r.resource_server_id, r.identifier, r.name, r.scopes, r.token_seconds,
-      r.allows_offline_access, r.skips_consent, r.claims, r.enforces_policies, r.token_dialect
-    """
-}
-
 package enum ResourceServerQueries {
+  private static let columns = ResourceServerRecord.table.columns
+
   /// Served by `resource_servers_identifier`.
   static let find = Statement<ResourceServer, AppID, String>(
     "resource_servers.find",
     """
-    select \(.resourceServer) from resource_servers r
-    where app_id = $1 and identifier = $2
+    select \(columns), '' from resource_servers r
+    where r.app_id = $1 and r.identifier = $2
     """)
 
   /// Served by `resource_servers_identifier`.
   static let findAny = Statement<ResourceServer, AppID, TextArray>(
     "resource_servers.find_any",
     """
-    select \(.resourceServer) from resource_servers r
-    where app_id = $1 and identifier = any ($2::text[])
+    select \(columns), '' from resource_servers r
+    where r.app_id = $1 and r.identifier = any ($2::text[])
     """)
 
-  package static let all: [any PreparedStatement] = [find, findAny]
+  package static let all: [any PreparedStatement] =
+    [find, findAny] + ResourceServerRecord.table.statements.all
+}
+
+// MARK: What operators do
+
+extension ResourceServerRecord {
+  package static var taken: Failure { .resourceServerExists }
+
+  /// Removes the permissions of roles whose scopes are gone.
+  @EventLoop package static func settle(_ before: ResourceServer, in transaction: Transaction) {
+    _ = transaction.send(RolePermissionQueries.settle, AppID(trusted: before.app), before.id)
+  }
+
+  /// Changes an API, and takes the scopes that it loses from all users.
+  @EventLoop package static func change(
+    _ key: String, of app: AppID?, by patch: RecordPatch, if condition: VersionCondition,
+    _ context: RequestContext
+  ) async throws(Failure) -> ResourceServer {
+    let before = try await table.find(key, of: app, context)
+    // Users lose a new scope that they had under its name before: an earlier removal may have been
+    // interrupted.
+    let new = try table.checked(patch, of: before).record.scopes.map(\.name)
+      .filter { name in !before.scopes.contains { $0.name.hasSameBytes(as: name) } }
+    try await Roles.forget(new, of: before.id, context)
+    let after = try await table.change(key, of: app, by: patch, if: condition, context)
+    let gone = before.scopes.map(\.name)
+      .filter { name in !after.scopes.contains { $0.name.hasSameBytes(as: name) } }
+    try await Roles.forget(gone, of: before.id, context)
+    return after
+  }
+
+  /// Deletes an API with its grants and permissions.
+  ///
+  /// Tokens for it stay valid until they expire.
+  @EventLoop package static func delete(
+    _ key: String, of app: AppID?, _ context: RequestContext
+  ) async throws(Failure) {
+    let server = try await table.find(key, of: app, context)
+    try await Roles.forget(nil, of: server.id, context)
+    try await table.delete(key, of: app, context)
+  }
 }

@@ -6,6 +6,7 @@ import Pages
 import Runtime
 import Tenancy
 import WireKit
+import Records
 
 /// The pages on which the user decides about the client.
 @EventLoop enum ConsentPages {

@@ -1,9 +1,10 @@
 package import JSON
+package import Records
 
 /// The settings of an app: stored values over the defaults, one value for each section.
 package final class AppSettings: Sendable {
   /// A linear search of this short list is faster than hashing.
-  private let sections: [(type: ObjectIdentifier, section: any SettingsSection)]
+  private let sections: [(type: ObjectIdentifier, section: any RecordPart)]
 
   /// The names of invalid stored settings, which are replaced by their safest values.
   ///
@@ -14,19 +15,19 @@ package final class AppSettings: Sendable {
   package let chosen: JSONObject?
 
   /// Reads the settings that an app stores.
-  package init(stored: [UInt8], _ catalog: SettingsCatalog) {
-    var reader = SettingsReader((try? JSON.parse(stored))?.object)
-    sections = catalog.sections.map { (ObjectIdentifier($0), $0.init(&reader)) }
+  package init(stored: [UInt8], _ catalog: RecordShape) {
+    var reader = RecordReader((try? JSON.parse(stored))?.object)
+    sections = catalog.parts.map { (ObjectIdentifier($0), $0.init(&reader)) }
     chosen = reader.chosen
     misfits = reader.misfits
   }
 
   /// The settings of a feature or a wire; the safest values if the catalog lacks its section.
-  package subscript<Section: SettingsSection>(_ type: Section.Type) -> Section {
+  package subscript<Section: RecordPart>(_ type: Section.Type) -> Section {
     for (known, section) in sections where known == ObjectIdentifier(type) {
       if let section = section as? Section { return section }
     }
-    var reader = SettingsReader(nil)
+    var reader = RecordReader(nil)
     return Section(&reader)
   }
 }

@@ -1,7 +1,7 @@
 package import JSON
 
-/// The rule for the value of a setting.
-package struct SettingRule: Sendable {
+/// The rule for the values of a column.
+package struct ColumnRule: Sendable {
   package typealias Fault = (code: String, detail: String)
 
   /// The type of a value.
@@ -21,12 +21,19 @@ package struct SettingRule: Sendable {
   }
 
   package let kind: Kind
-  private let check: @Sendable (JSON) -> Fault?
+  private let check: @Sendable (JSON) -> [ColumnFault]
 
   /// - Parameters:
   ///   - kind: the type of the values.
   ///   - check: returns the fault of a value of that type.
   package init(_ kind: Kind, _ check: @escaping @Sendable (JSON) -> Fault? = { _ in nil }) {
+    self.init(kind) { value in check(value).map { [ColumnFault("", $0, $1)] } ?? [] }
+  }
+
+  /// - Parameters:
+  ///   - kind: the type of the values.
+  ///   - check: returns the faults of a value of that type, with their places in it.
+  package init(_ kind: Kind, all check: @escaping @Sendable (JSON) -> [ColumnFault]) {
     self.kind = kind
     self.check = check
   }
@@ -42,32 +49,44 @@ package struct SettingRule: Sendable {
   package static func text(
     _ length: ClosedRange<Int>, _ code: String, _ detail: String,
     _ isValid: @escaping @Sendable (String) -> Bool
-  ) -> SettingRule {
-    SettingRule(.text(length)) { $0.string.map(isValid) == true ? nil : (code, detail) }
+  ) -> ColumnRule {
+    ColumnRule(.text(length)) { $0.string.map(isValid) == true ? nil : (code, detail) }
   }
 
-  /// Returns the fault of a value; nil if it is valid.
-  package func fault(_ value: JSON) -> Fault? {
+  /// Returns the faults of a value, with their places.
+  ///
+  /// - Parameters:
+  ///   - value: the value.
+  ///   - place: the JSON Pointer to it.
+  /// - Returns: the faults.
+  package func faults(in value: JSON, at place: String) -> [ColumnFault] {
+    guard let detail = detail(against: value) else {
+      return check(value).map { ColumnFault(place + $0.place, $0.code, $0.detail) }
+    }
+    return [ColumnFault(place, detail.code, detail.detail)]
+  }
+
+  /// Returns the fault if a value is not of the kind.
+  private func detail(against value: JSON) -> Fault? {
     switch kind {
-    case .flag: value.bool == nil ? ("type", "This setting must be true or false.") : check(value)
+    case .flag: value.bool == nil ? ("type", "This value must be true or false.") : nil
     case .number(let range):
       value.number?.int.map(range.contains) == true
-        ? check(value) : ("range", "This setting must be a whole number in \(range).")
+        ? nil : ("range", "This value must be a whole number in \(range).")
     case .choice(let choices):
       value.string.map(choices.contains) == true
-        ? check(value) : ("choice", "This setting must be one of \(Self.list(choices)).")
+        ? nil : ("choice", "This value must be one of \(Self.list(choices)).")
     case .choices(let choices):
       value.array?.allSatisfy { $0.string.map(choices.contains) == true } == true
-        ? check(value)
-        : ("choice", "This setting must be a list of words among \(Self.list(choices)).")
+        ? nil : ("choice", "This value must be a list of words among \(Self.list(choices)).")
     case .text(let length):
       value.string.map { length.contains($0.unicodeScalars.count) } == true
-        ? check(value)
+        ? nil
         : (
           "length",
-          "This setting must be a text of \(length.lowerBound) to \(length.upperBound) characters."
+          "This value must be a text of \(length.lowerBound) to \(length.upperBound) characters."
         )
-    case .texts, .members, .object: check(value)
+    case .texts, .members, .object: nil
     }
   }
 
@@ -75,7 +94,7 @@ package struct SettingRule: Sendable {
 
   /// Reads a value as an operator types it.
   ///
-  /// `null` resets to the default. JSON of the setting's type is read as JSON, any other text as a
+  /// `null` resets to the default. JSON of the column's type is read as JSON, any other text as a
   /// string. Lists may be typed without JSON, separated by commas, spaces or lines.
   package func value(of text: String) -> JSON {
     guard let json = try? JSON.parse(Array(text.utf8)) else {

@@ -1,0 +1,85 @@
+package import JSON
+package import Records
+
+/// The shapes of a record, which follow from its columns.
+extension Record {
+  /// The record in a response.
+  package static var shape: Shape {
+    var members: [(key: String, value: Shape)] = []
+    if table.shape.column(named: table.keyName) == nil {
+      members.append((key: "id", value: .parameter(words.parameter)))
+    }
+    members.append((key: "app", value: .slug))
+    for column in table.shape.columns where !column.has(.secret) {
+      members.append((key: column.name, value: .shown(column)))
+    }
+    for member in derived {
+      members.append((key: member.name, value: Shape.value(of: member.rule).saying(member.meaning)))
+    }
+    members += [
+      (key: "version", value: .count.like(1)), (key: "created_at", value: .time(Example.appMade)),
+    ]
+    return Shape.object(members: members).named(words.type, words.meaning)
+  }
+
+  /// The body that creates a record.
+  package static var description: Shape {
+    var (required, optional): ([(key: String, value: Shape)], [(key: String, value: Shape)]) =
+      words.isOfNamedApp ? ([], []) : ([(key: "app", value: .slug)], [])
+    for column in table.shape.columns {
+      let member = (key: column.name, value: Shape.taken(column))
+      if column.has(.required) { required.append(member) } else { optional.append(member) }
+    }
+    var example = JSONObject(words.isOfNamedApp ? [] : [("app", "adventure")])
+    for column in table.shape.columns {
+      if let value = column.example { example[column.name] = value }
+    }
+    return Shape.object(members: required, optional: optional, isClosed: true)
+      .named("\(words.type)Description", "The attributes of a new record: \(words.meaning)")
+      .like(.object(example))
+  }
+
+  /// The merge patch that changes a record.
+  package static var patch: Shape {
+    let columns = table.shape.columns.filter { !$0.has(.immutable) }
+    var example = JSONObject()
+    for column in columns {
+      if example.count == 0, let value = column.example { example[column.name] = value }
+    }
+    return Shape.object(
+      optional: columns.map {
+        (key: $0.name, value: $0.has(.required) ? .taken($0) : Shape.taken($0).orNull)
+      }, isClosed: true
+    )
+    .named("\(words.type)Patch", "A merge patch; null resets a member to its default.")
+    .like(.object(example))
+  }
+}
+
+extension Shape {
+  /// Returns the shape of a column in a response.
+  fileprivate static func shown(_ column: Column) -> Shape {
+    column.usual == .null ? taken(column).orNull : taken(column)
+  }
+
+  /// Returns the shape of a column in a request.
+  fileprivate static func taken(_ column: Column) -> Shape {
+    let shape = value(of: column.rule).saying(column.meaning)
+    let example = column.example ?? (column.has(.required) ? .null : column.usual)
+    return example == .null ? shape : shape.like(example)
+  }
+
+  /// Returns the shape of the values that a rule allows.
+  package static func value(of rule: ColumnRule) -> Shape {
+    switch rule.kind {
+    case .flag: .flag
+    case .number(let range): .integer(range)
+    case .choice(let choices): .choice(choices)
+    case .choices(let choices): .list(of: .choice(choices), atMost: choices.count)
+    case .text(let length): .text(length)
+    case .texts(let limit): .list(of: .text, atMost: limit)
+    case .members: .any
+    case .object: .map(of: .any)
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Declarations
+import EventLoop
+import HTTP
+import JSON
+import Records
+import Representations
+import Runtime
+import Tenancy
+import WireKit
+
+/// The routes of a record, for the operator: list, create, read, change and delete.
+@EventLoop enum RecordResource<R: OwnedRecord> {
+  /// Checks a record to create by what only the wire knows.
+  typealias Check = @EventLoop @Sendable (JSONObject, App, Call) throws(Failure) -> Void
+
+  /// In bytes: room for two hundred scopes with long descriptions, and for a key set.
+  private nonisolated static var bodyLimit: Int { 262_144 }
+
+  private nonisolated static var words: RecordWords { R.words }
+
+  /// Returns the routes.
+  ///
+  /// - Parameter check: a further check of a record to create.
+  /// - Returns: the operations.
+  nonisolated static func operations(
+    checking check: @escaping Check = { _, _, _ in }
+  ) -> [Operation] {
+    let (all, one) = (words.path, "\(words.path)/{\(words.parameter)}")
+    let selects = words.isOfNamedApp
+    return [
+      Operation(
+        .get, all, access: .operator, takes: selects ? .none : .query(.app),
+        gives: [.ok(.list(of: R.shape))],
+        summary: "List the \(words.many) of \(selects ? "the app" : "all apps, or of one")"
+      ) { (call) async throws(Failure) in
+        let app =
+          if selects { try call.namedApp.id } else { try await AuditResource.app(in: call)?.id }
+        return Response(.ok, list: try await R.table.list(of: app, call.context), \.json)
+      },
+      Operation(
+        .post, all, access: .operator, takes: .body(.json(limit: bodyLimit), R.description),
+        gives: [.created(R.shape, "The \(words.one).", fields: [.location])],
+        refuses: [R.taken.type],
+        summary: "Create: \(words.meaning)"
+      ) { (call) async throws(Failure) in
+        var members = try call.json.objectOfBody
+        let app = selects ? try call.namedApp : try await Self.app(takenFrom: &members, call)
+        try check(members, app, call)
+        let made = try await R.create(members, in: app, call.context)
+        var response = response(.created, made)
+        response.add(.location, "\(words.path)/\(made.key)")
+        return response
+      },
+      Operation(
+        .get, one, access: .operator, versions: .read, gives: [.ok(R.shape)],
+        summary: "Read the \(words.one)"
+      ) { (call) async throws(Failure) in
+        response(.ok, try await R.table.find(key(in: call), of: app(of: call), call.context))
+      },
+      Operation(
+        .patch, one, access: .operator, takes: .body(.mergePatch(limit: bodyLimit), R.patch),
+        versions: .write, gives: [.ok(R.shape)],
+        summary: "Change the \(words.one); null resets a member, or removes a member of an object"
+      ) { (call) async throws(Failure) in
+        let patch = RecordPatch(try call.json.objectOfBody)
+        let changed = try await R.change(
+          key(in: call), of: app(of: call), by: patch, if: call.condition, call.context)
+        return response(.ok, changed)
+      },
+      Operation(
+        .delete, one, access: .operator, gives: [.noContent], summary: "Delete the \(words.one)"
+      ) { (call) async throws(Failure) in
+        try await R.delete(key(in: call), of: app(of: call), call.context)
+        return Response(.noContent)
+      },
+    ]
+  }
+
+  /// Returns the app of a creation, which the member `app` names.
+  private static func app(
+    takenFrom members: inout JSONObject, _ call: Call
+  ) async throws(Failure) -> App {
+    guard let name = members["app"] else {
+      throw .invalid([FieldError("/app", "missing", "This member is required.")])
+    }
+    guard let name = name.string else { throw .invalid([.wrongType("/app", "a string")]) }
+    members["app"] = nil
+    return try await Apps.record(of: name, call.context).app
+  }
+
+  /// Returns the app in which a key is unique; nil for the deployment.
+  private static func app(of call: Call) throws(Failure) -> AppID? {
+    words.isOfNamedApp ? try call.namedApp.id : nil
+  }
+
+  /// Returns the key in the path: an id in any case, or a name.
+  private static func key(in call: Call) -> String {
+    let key = call.text(words.parameter)
+    return R.table.shape.column(named: R.table.keyName) == nil ? key.lowercased() : key
+  }
+
+  private static func response(_ status: Status, _ record: Stored<R>) -> Response {
+    Response(status, json: record.json.serialized(), tag: EntityTag(record.version))
+  }
+}
+
+/// The records that have the routes of `RecordResource` only.
+enum RecordResources {
+  static let resourceServers = RecordResource<ResourceServerRecord>.operations {
+    (members, app, call) throws(Failure) in
+    if let identifier = members["identifier"]?.string {
+      try call.context.checkIdentifier(identifier, of: app)
+    }
+  }
+  static let issuers = RecordResource<IssuerRecord>.operations()
+}

@@ -1,0 +1,140 @@
+package import JSON
+package import Postgres
+
+/// What an operator owns, such as an API: its columns are declared once, and all else follows.
+///
+/// The initializer reads each column, and so declares its name, rule, default, safe value and
+/// meaning:
+///
+///     package struct ResourceServer: Record {
+///       package let skipsConsent: Bool
+///
+///       package init(_ read: inout RecordReader) {
+///         skipsConsent = read.flag(
+///           "skips_consent", true, safe: false,
+///           "whether first-party clients get its scopes without the consent of the user",
+///           .auth0("skip_consent_for_verifiable_first_party_clients"))
+///       }
+///     }
+///
+/// From that follow the statements (`RecordTable`), the JSON of `/v1`, its reference and its
+/// errors, the audit event, the arguments of `dossier`, and the member in Auth0's API.
+///
+/// *To add an attribute*, declare a property and read it, as above: it is stored in the column
+/// `attributes` of the table, without a migration. *To add a record*, write its type and its
+/// `RecordTable`, a migration for its table, its rules (`OwnedRecord` in `Tenancy`), and one line
+/// each in the lists `RecordResources.all` of `RESTWire` and `DossierCommand.subcommands`.
+///
+/// Rules that are no attribute, such as "one issuer of an app may omit iss", are functions of the
+/// record's own file. What requests and not operators write, such as sessions, is no record.
+package protocol Record: RecordPart {
+  static var words: RecordWords { get }
+  static var table: RecordTable<Self> { get }
+  static var derived: [DerivedMember<Self>] { get }
+}
+
+extension Record {
+  package static var derived: [DerivedMember<Self>] { [] }
+}
+
+/// Columns that belong together: those of a record, or one section of an app's settings.
+///
+/// The initializer declares each column once, and reads it.
+package protocol RecordPart: Sendable {
+  init(_ read: inout RecordReader)
+}
+
+/// A stored record with what all records have; its attributes are read as if they were its own.
+@dynamicMemberLookup package struct Stored<R: Record>: RowDecodable, Sendable {
+  /// The key by which routes and commands name it.
+  package let key: String
+  /// The id of its app.
+  package let app: String
+  /// The name of its app; empty where the statement does not read it.
+  package let appName: String
+  package let version: Int
+  package let record: R
+  /// The stored values: those that differ from the defaults.
+  package let chosen: JSONObject
+  /// The names of invalid stored values, which are replaced by their safest values.
+  package let misfits: [String]
+  /// The time of its creation, as PostgreSQL writes it.
+  package let created: [UInt8]
+  /// Its sealed secret; nil without one.
+  package let sealed: [UInt8]?
+
+  package init(from row: Row) throws(DatabaseError) {
+    key = try row.text(0)
+    app = try row.text(1)
+    version = try row.int(2)
+    created = try row.bytes(3)
+    sealed = try row.binary(ifAny: 6)
+    appName = try row.text(7)
+    // What does not parse is an invalid value of each column.
+    var members = (try? JSON.parse(try row.bytes(4)))?.object
+    if let attributes = (try? JSON.parse(try row.bytes(5)))?.object {
+      for (name, value) in attributes { members?[name] = value }
+    } else {
+      members = nil
+    }
+    var reader = RecordReader(members)
+    record = R(&reader)
+    misfits = reader.misfits
+    chosen = members ?? JSONObject()
+  }
+
+  package subscript<Value>(dynamicMember attribute: KeyPath<R, Value>) -> Value {
+    record[keyPath: attribute]
+  }
+
+  /// Every column with its effective value, in the order of the declaration; no secrets.
+  package var values: JSONObject { R.table.shape.listed(chosen).values }
+}
+
+/// The names of a record in routes, commands, the reference and audit events.
+package struct RecordWords: Sendable {
+  /// In commands; with an s, in paths, such as `resource-server`.
+  package let command: String
+  /// In the reference, such as `ResourceServer`.
+  package let type: String
+  /// For people, such as `API` and `APIs`.
+  package let one: String
+  package let many: String
+  /// What it is, in one sentence.
+  package let meaning: String
+  /// What its deletion ends, in a sentence or two.
+  package let consequence: String
+  /// Whether routes and commands select its app apart, since its key is unique in the app only.
+  package let isOfNamedApp: Bool
+
+  package init(
+    command: String, type: String, one: String, many: String, isOfNamedApp: Bool, _ meaning: String,
+    consequence: String
+  ) {
+    (self.command, self.type, self.one, self.many) = (command, type, one, many)
+    (self.isOfNamedApp, self.meaning) = (isOfNamedApp, meaning)
+    self.consequence = consequence
+  }
+
+  package var path: String { "/v1/\(command)s" }
+
+  /// The name of its key in paths and audit events.
+  package var parameter: String {
+    String(command.map { $0 == "-" ? "_" : $0 })
+  }
+}
+
+/// A member of a record's JSON that follows from others.
+package struct DerivedMember<R: Record>: Sendable {
+  package let name: String
+  package let rule: ColumnRule
+  package let meaning: String
+  package let value: @Sendable (Stored<R>) -> JSON
+
+  package init(
+    _ name: String, _ rule: ColumnRule, _ meaning: String,
+    _ value: @escaping @Sendable (Stored<R>) -> JSON
+  ) {
+    (self.name, self.rule, self.meaning, self.value) = (name, rule, meaning, value)
+  }
+}

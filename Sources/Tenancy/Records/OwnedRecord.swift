@@ -1,0 +1,209 @@
+package import EventLoop
+package import JSON
+package import Postgres
+package import Records
+package import Runtime
+
+/// A record with the rules of the domain, and with the verbs that operators have for it.
+///
+/// The verbs have defaults: a record replaces those that do more.
+package protocol OwnedRecord: Record {
+  /// The error if the app has a record with the key or with another unique column.
+  static var taken: Failure { get }
+  /// Returns the key of a new record: a new id, or the attribute that is its name.
+  static func key(of new: JSONObject) -> String
+  /// Returns the faults of a changed record that concern several columns.
+  static func faults(
+    in record: Self, _ change: RecordChange, of stored: Stored<Self>?
+  ) -> [ColumnFault]
+
+  /// Checks a record against the others of its app, while no other can be added.
+  ///
+  /// - Throws: `.invalid`.
+  static func check(
+    _ record: Self, _ key: String, against others: [Stored<Self>]
+  ) throws(Failure)
+  /// Returns the secrets that a patch names, sealed; a nil removes one.
+  @EventLoop static func secrets(
+    _ patch: JSONObject, _ key: String, of app: AppID, _ context: RequestContext
+  ) throws(Failure) -> [String: [UInt8]?]
+  /// Writes what follows from a change, in its transaction.
+  @EventLoop static func settle(_ before: Stored<Self>, in transaction: Transaction)
+
+  @EventLoop static func create(
+    _ members: JSONObject, in app: App, _ context: RequestContext
+  ) async throws(Failure) -> Stored<Self>
+  @EventLoop static func change(
+    _ key: String, of app: AppID?, by patch: RecordPatch, if condition: VersionCondition,
+    _ context: RequestContext
+  ) async throws(Failure) -> Stored<Self>
+  @EventLoop static func delete(
+    _ key: String, of app: AppID?, _ context: RequestContext
+  ) async throws(Failure)
+}
+
+/// A merge patch of a record.
+package struct RecordPatch: Sendable {
+  package let members: JSONObject
+  /// The objects that it replaces instead of merging.
+  package let replaced: Set<String>
+
+  package init(_ members: JSONObject, replacing replaced: Set<String> = []) {
+    (self.members, self.replaced) = (members, replaced)
+  }
+}
+
+extension OwnedRecord {
+  package static func key(of new: JSONObject) -> String { ID<Self>().text }
+
+  package static func faults(
+    in record: Self, _ change: RecordChange, of stored: Stored<Self>?
+  ) -> [ColumnFault] { [] }
+
+  package static func check(
+    _ record: Self, _ key: String, against others: [Stored<Self>]
+  ) throws(Failure) {}
+
+  @EventLoop package static func secrets(
+    _ patch: JSONObject, _ key: String, of app: AppID, _ context: RequestContext
+  ) throws(Failure) -> [String: [UInt8]?] { [:] }
+
+  @EventLoop package static func settle(_ before: Stored<Self>, in transaction: Transaction) {}
+
+  @EventLoop package static func create(
+    _ members: JSONObject, in app: App, _ context: RequestContext
+  ) async throws(Failure) -> Stored<Self> {
+    try await table.create(members, in: app, context)
+  }
+
+  @EventLoop package static func change(
+    _ key: String, of app: AppID?, by patch: RecordPatch, if condition: VersionCondition,
+    _ context: RequestContext
+  ) async throws(Failure) -> Stored<Self> {
+    try await table.change(key, of: app, by: patch, if: condition, context)
+  }
+
+  @EventLoop package static func delete(
+    _ key: String, of app: AppID?, _ context: RequestContext
+  ) async throws(Failure) {
+    try await table.delete(key, of: app, context)
+  }
+}
+
+@EventLoop extension RecordTable where R: OwnedRecord {
+  /// Returns the records of all apps, or of one, sorted by their key.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package func list(
+    of app: AppID?, _ context: RequestContext
+  ) async throws(Failure) -> [Stored<R>] {
+    try await context.read(statements.list, app?.text)
+  }
+
+  /// Returns a record of any app, or of one.
+  ///
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  package func find(
+    _ key: String, of app: AppID?, _ context: RequestContext
+  ) async throws(Failure) -> Stored<R> {
+    // PostgreSQL refuses a text with NUL.
+    guard !key.utf8.contains(0) else { throw .notFound }
+    guard let found = try await context.first(statements.show, app?.text, key) else {
+      throw .notFound
+    }
+    return found
+  }
+
+  /// Returns the change that a patch makes, which is checked but for the other records.
+  ///
+  /// - Throws: `.invalid` with every fault.
+  nonisolated package func checked(
+    _ patch: RecordPatch, of stored: Stored<R>? = nil
+  ) throws(Failure) -> (change: RecordChange, record: R) {
+    let change = shape.change(of: stored?.chosen, by: patch.members, replacing: patch.replaced)
+    var reader = RecordReader(change.after)
+    let record = R(&reader)
+    let faults = change.faults + R.faults(in: record, change, of: stored)
+    guard faults.isEmpty else { throw .invalid(faults.map(FieldError.init)) }
+    return (change, record)
+  }
+
+  /// Creates a record.
+  ///
+  /// - Throws: `.invalid` with every fault, the error `taken` of the record, `.unknownApp`,
+  ///   `.databaseUnavailable`.
+  package func create(
+    _ members: JSONObject, in app: App, _ context: RequestContext
+  ) async throws(Failure) -> Stored<R> {
+    let (change, record) = try checked(RecordPatch(members))
+    let key = R.key(of: members)
+    let row = row(of: change.after, secrets: try R.secrets(members, key, of: app.id, context))
+    return try await context.transaction { transaction async throws(Failure) in
+      // Serializes the creations in one app.
+      let locked = transaction.send(AppsAdministrationQueries.lock, app.name)
+      let others = try await transaction.run(statements.list, app.id.text)
+      guard try await locked.rows().first?.id == app.id else { throw .unknownApp }
+      try R.check(record, key, against: others)
+      try await transaction.send(statements.insert, app.id.text, key, row).rows(duplicate: R.taken)
+      note(.create, key, change.audited, in: transaction, app.id.text)
+      return try await transaction.run(statements.show, app.id.text, key)
+    }.first.orUnforeseen("a record that was made")
+  }
+
+  /// Changes a record, and increments the version even if no value differs.
+  ///
+  /// - Throws: `.invalid` with every fault, `.preconditionFailed`, `.notFound`,
+  ///   `.databaseUnavailable`.
+  package func change(
+    _ key: String, of app: AppID?, by patch: RecordPatch, if condition: VersionCondition,
+    _ context: RequestContext
+  ) async throws(Failure) -> Stored<R> {
+    guard !key.utf8.contains(0) else { throw .notFound }
+    return try await context.transaction { transaction async throws(Failure) in
+      let found = try await transaction.run(statements.lock, app?.text, key)
+      guard let before = found.first else { throw .notFound }
+      try condition.require(before.version)
+      let (change, record) = try checked(patch, of: before)
+      _ = transaction.send(AppsAdministrationQueries.lock, before.appName)
+      let others = try await transaction.run(statements.list, before.app)
+      try R.check(record, key, against: others.filter { !$0.key.hasSameBytes(as: key) })
+      let secrets = try R.secrets(patch.members, key, of: AppID(trusted: before.app), context)
+      _ = transaction.send(
+        statements.change, before.app, key, row(of: change.after, secrets: secrets))
+      R.settle(before, in: transaction)
+      var detail = change.audited
+      detail["before"] = .object(change.auditedBefore)
+      note(.change, key, detail, in: transaction, before.app)
+      return try await transaction.run(statements.show, before.app, key)
+    }.first.orUnforeseen("a record that was changed")
+  }
+
+  /// Deletes a record.
+  ///
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  package func delete(
+    _ key: String, of app: AppID?, _ context: RequestContext
+  ) async throws(Failure) {
+    guard !key.utf8.contains(0) else { throw .notFound }
+    try await context.transaction { transaction async throws(Failure) in
+      let deleted = try await transaction.run(statements.delete, app?.text, key)
+      guard let app = deleted.first else { throw .notFound }
+      note(.delete, key, JSONObject(), in: transaction, app)
+    }
+  }
+
+  private func note(
+    _ act: RecordAct, _ key: String, _ detail: JSONObject, in transaction: Transaction,
+    _ app: String
+  ) {
+    let noun = R.words.parameter
+    var all = JSONObject([("\(noun)_id", .string(key))])
+    for (name, value) in detail { all[name] = value }
+    Event("\(noun)_\(act.rawValue)", detail: .object(all))
+      .record(in: transaction, app: AppID(trusted: app))
+  }
+}
+
+private enum RecordAct: String {
+  case create, change, delete
+}
