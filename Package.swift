@@ -72,6 +72,7 @@ let package = Package(
     .systemLibrary(name: "CIDN2", pkgConfig: "libidn2"),
     .systemLibrary(name: "CLCMS", pkgConfig: "lcms2"),
     .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8"),
+    .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode"),
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
     .target(name: "Encoding", swiftSettings: house),
@@ -142,10 +143,10 @@ let package = Package(
     .target(
       name: "Pages",
       dependencies: [
-        "DomainNames", "HTTP", "JSON", "Encoding", "ReferenceData",
+        "CQREncode", "DomainNames", "HTTP", "JSON", "Encoding", "ReferenceData",
         .product(name: "Mustache", package: "swift-mustache"),
       ],
-      swiftSettings: domain
+      swiftSettings: domain + [.strictMemorySafety()]
     ),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(

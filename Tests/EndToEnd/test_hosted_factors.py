@@ -2,9 +2,26 @@
 
 import re
 import unittest
+import urllib.parse
+
+from PIL import Image, ImageDraw
+from pyzbar import pyzbar
 
 from authenticator import Authenticator
 from hosted import PASSWORD, HostedCase
+
+
+def scanned(page):
+    """Returns the content of the QR code of a page, as a camera reads it."""
+    svg = re.search(rb'<svg class="qr"[^>]* viewBox="0 0 (\d+) \1"[^>]*><path d="([^"]+)"', page.body)
+    scale, size = 4, int(svg[1])
+    image = Image.new("L", (size * scale, size * scale), 255)
+    runs = re.findall(r"M(\d+) (\d+)h(\d+)v1H\1z", svg[2].decode())
+    for left, top, width in (map(int, run) for run in runs):
+        ImageDraw.Draw(image).rectangle(
+            [left * scale, top * scale, (left + width) * scale - 1, (top + 1) * scale - 1], fill=0)
+    [code] = pyzbar.decode(image, symbols=[pyzbar.ZBarSymbol.QRCODE])
+    return code.data.decode()
 
 
 class SecondFactors(HostedCase):
@@ -16,6 +33,10 @@ class SecondFactors(HostedCase):
         page = self.visitor.submit("/account/authenticator")
         self.shows(page, "Set up an authenticator app")
         secret = re.search(r"Key\s*([A-Z2-7 ]{32,})", page.text)[1].replace(" ", "").strip()
+        uri = urllib.parse.urlsplit(scanned(page))
+        self.assertEqual((uri.scheme, uri.netloc), ("otpauth", "totp"))
+        self.assertEqual(urllib.parse.unquote(uri.path), f"/default:{email}")
+        self.assertEqual(urllib.parse.parse_qs(uri.query)["secret"], [secret])
         factor = Authenticator({"id": "", "uri": "", "secret": secret})
         self.shows(self.visitor.submit("/set-up", code="123"), "Set up an authenticator app",
                    "The code must have 6 digits.")

@@ -1,7 +1,7 @@
+internal import CQREncode
+
 /// A QR code of a text, with error correction of level M.
 ///
-/// It has the byte mode and the versions 1 to 20, which hold 666 bytes. That is enough for the URI of
-/// an authenticator app, so no library in C is needed for it.
 /// - Source: ISO/IEC 18004:2015.
 package struct QRCode: Sendable {
   /// The number of modules in a row.
@@ -9,16 +9,22 @@ package struct QRCode: Sendable {
   /// The modules row by row; true is dark.
   package let modules: [Bool]
 
-  /// Encodes a text; nil if it is too long.
+  /// The bytes of the longest text.
+  ///
+  /// It fills version 20. Cameras read larger codes badly.
+  package static let limit = 666
+
+  /// Encodes a text; nil if it is empty or too long.
   package init?(_ text: String) {
-    guard let version = QRCodeVersion.smallest(forBytes: text.utf8.count) else { return nil }
-    let words = version.codewords(of: Array(text.utf8))
-    var matrix = QRCodeMatrix(version.number)
-    matrix.place(words)
-    let candidates = (0..<8).map { matrix.masked(by: $0) }
-    let best = candidates.min { $0.penalty < $1.penalty } ?? matrix
-    size = best.size
-    modules = best.isDark
+    let bytes = Array(text.utf8)
+    guard bytes.count <= Self.limit,
+      let code = unsafe QRcode_encodeData(Int32(bytes.count), bytes, 0, QR_ECLEVEL_M)
+    else { return nil }
+    defer { unsafe QRcode_free(code) }
+    size = Int(unsafe code.pointee.width)
+    // The other bits of a module describe what it is for.
+    let data = unsafe UnsafeBufferPointer(start: code.pointee.data, count: size * size)
+    modules = unsafe data.map { $0 & 1 == 1 }
   }
 
   /// The margin around the code, in modules.
