@@ -141,9 +141,14 @@ let package = Package(
     ),
     .target(name: "HTTP", dependencies: ["Encoding"], swiftSettings: house + unchecked),
     .target(
+      name: "Localization", dependencies: ["DomainNames", "Encoding", "HTTP", "JSON"],
+      resources: [.embedInCode("Languages/en.json"), .embedInCode("Languages/de.json")],
+      swiftSettings: domain
+    ),
+    .target(
       name: "Pages",
       dependencies: [
-        "CQREncode", "DomainNames", "HTTP", "JSON", "Encoding", "ReferenceData",
+        "CQREncode", "DomainNames", "HTTP", "JSON", "Encoding", "Localization",
         .product(name: "Mustache", package: "swift-mustache"),
       ],
       swiftSettings: domain + [.strictMemorySafety()]
@@ -178,10 +183,7 @@ let package = Package(
     .target(
       name: "Delivery",
       dependencies: [
-        "Records",
-        "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "ReferenceData",
-        "Runtime",
-        "Tenancy",
+        "Records", "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "Tenancy", "Localization",
       ],
       swiftSettings: domain + unchecked
     ),
@@ -308,9 +310,9 @@ let package = Package(
       dependencies: [
         "Records",
         "Administration", "Imaging", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP",
-        "JSON", "OpenID",
-        "Outbound", "Pages", "PasswordHashes", "ReferenceData", "Runtime", "Sessions", "Tenancy",
-        "Transfer", "WireKit",
+        "JSON", "Localization", "OpenID",
+        "Outbound", "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -392,8 +394,9 @@ let package = Package(
         "Distribution",
         "Documents",
         "OpenID", "Runtime",
-        "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Outbound",
-        "DomainNames", "PasswordHashes", "Postgres", "Migrations", "ReferenceData", "TestSupport",
+        "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Localization",
+        "Outbound", "DomainNames", "PasswordHashes", "Postgres", "Migrations", "ReferenceData",
+        "TestSupport",
         "WebTokens",
       ],
       swiftSettings: tests
@@ -431,7 +434,9 @@ let package = Package(
       swiftSettings: tests
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: tests),
-    .testTarget(name: "PagesTests", dependencies: ["Encoding", "Pages"], swiftSettings: tests),
+    .testTarget(
+      name: "PagesTests", dependencies: ["Encoding", "JSON", "Localization", "Pages"],
+      swiftSettings: tests),
     .testTarget(
       name: "WireTests",
       dependencies: [

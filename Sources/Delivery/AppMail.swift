@@ -2,6 +2,7 @@ import DomainNames
 import Encoding
 package import EventLoop
 import Glibc
+import Localization
 import Outbound
 package import Runtime
 
@@ -10,7 +11,7 @@ struct AppMail {
   let subject: String
   let text: String
   /// The default texts in the language of the text, or in the language of the app.
-  let catalog: any MailCatalog
+  let catalog: Catalog
   /// The language tag of the text.
   let language: String
 
@@ -43,7 +44,7 @@ extension RequestContext {
     withCode code: String, for purpose: CodePurpose, to email: String, in language: String?
   ) -> QueuedMail? {
     mail(.code, to: email, in: language) { catalog, app in
-      ["code": code, "title": catalog.title(of: purpose, app)]
+      ["code": code, "title": catalog.text(of: purpose.title, ["app": .name(app)])]
     }
   }
 
@@ -65,7 +66,7 @@ extension RequestContext {
   /// - Returns: the mail.
   @EventLoop func mail(
     _ kind: MailKind, to email: String, in language: String?,
-    _ values: (any MailCatalog, String) -> [String: String]
+    _ values: (Catalog, String) -> [String: String]
   ) -> QueuedMail? {
     let settings = app.mailSettings
     let name = mailer.design.name(of: app)
@@ -88,13 +89,56 @@ extension RequestContext {
         ]) { $1 }
       )
       var label: String?
-      if case .token(let purpose) = kind { label = words.catalog.label(of: purpose) }
+      if case .token(let purpose) = kind { label = words.catalog.text(of: purpose.button) }
       return QueuedMail(
         message, language: words.language, secret: own["code"] ?? own["token"], label: label
       )
     } catch {
       mailer.abandon("\(kind.name): \(error)")
       return nil
+    }
+  }
+}
+
+/// The purpose of a mailed code.
+package enum CodePurpose: Sendable {
+  case signIn
+  case registration
+  case newAddress
+  case newPassword
+
+  /// The title of the mail.
+  var title: MessageKey {
+    switch self {
+    case .signIn: .signInCodeTitle
+    case .registration: .registrationCodeTitle
+    case .newAddress: .newAddressCodeTitle
+    case .newPassword: .newPasswordCodeTitle
+    }
+  }
+}
+
+extension EmailToken.Purpose {
+  /// The label of the button that opens the link of a mail.
+  var button: MessageKey {
+    switch self {
+    case .verify: .verifyMailButton
+    case .reset: .resetMailButton
+    case .restore: .restoreMailButton
+    }
+  }
+}
+
+extension Catalog {
+  /// Returns the name of the device of a request.
+  ///
+  /// It has only known names: the client chooses the text of its `User-Agent`.
+  func device(_ name: BrowserName?) -> String {
+    switch (name?.browser, name?.system) {
+    case (let browser?, let system?):
+      text(of: .deviceOnSystem, ["browser": .name(browser), "system": .name(system)])
+    case (let name?, nil), (nil, let name?): name
+    case (nil, nil): text(of: .someDevice)
     }
   }
 }
@@ -125,6 +169,19 @@ package enum MailKind: CaseIterable, Sendable {
     case .unknown: "unknown"
     case .change: "change"
     case .code: "code"
+    }
+  }
+
+  /// The default subject and text.
+  var texts: (subject: MessageKey, text: MessageKey) {
+    switch self {
+    case .token(.verify): (.verifyMailSubject, .verifyMailText)
+    case .token(.reset): (.resetMailSubject, .resetMailText)
+    case .token(.restore): (.restoreMailSubject, .restoreMailText)
+    case .taken: (.takenMailSubject, .takenMailText)
+    case .unknown: (.unknownMailSubject, .unknownMailText)
+    case .change: (.changeMailSubject, .changeMailText)
+    case .code: (.codeMailSubject, .codeMailText)
     }
   }
 

@@ -1,6 +1,7 @@
 import Tenancy
 package import Runtime
 import JSON
+import Localization
 import Outbound
 package import Records
 
@@ -91,11 +92,11 @@ package struct MailSettings: RecordPart {
     }
     let text = own("text")
     let wanted = (text.map { [$0.language] } ?? languages) + [fallback]
-    let catalog = wanted.lazy.compactMap(MailCatalogs.best).first ?? MailCatalogs.english
-    let usual = catalog.texts(of: kind)
+    let catalog = wanted.lazy.compactMap { Languages.all.best(for: $0) }.first ?? .english
     return AppMail(
-      subject: own("subject")?.text ?? usual.subject, text: text?.text ?? usual.text,
-      catalog: catalog, language: text?.language ?? catalog.language
+      subject: own("subject")?.text ?? catalog.source(of: kind.texts.subject),
+      text: text?.text ?? catalog.source(of: kind.texts.text), catalog: catalog,
+      language: text?.language ?? catalog.language
     )
   }
 
@@ -131,17 +132,16 @@ extension ColumnRule {
 extension RecordReader {
   /// Reads the two settings of a mail; returns those that differ from the defaults.
   fileprivate mutating func texts(of kind: MailKind) -> [String: String] {
-    let usual = MailCatalogs.english.texts(of: kind)
     func places(_ names: Set<String>) -> String {
       names.sorted().map { "{{\($0)}}" }.joined(separator: " ")
     }
     let parts = [
       (
-        "subject", ColumnRule.subject(of: kind), usual.subject,
+        "subject", .subject, of, kind, .english, .source, .texts,
         "subject of \(kind.meaning); placeholders: \(places(kind.subjectPlaces))"
       ),
       (
-        "text", .body(of: kind), usual.text,
+        "text", .body(of: kind), Catalog.english.source(of: kind.texts.text),
         "text of \(kind.meaning); placeholders: \(places(kind.places))"
       ),
     ]

@@ -1,6 +1,7 @@
 import Runtime
 import JSON
 import Encoding
+import Localization
 import Records
 
 /// The texts of an app's mails in other languages.
@@ -26,7 +27,7 @@ struct MailTranslations: Sendable {
   /// Returns a text in a language or in its parent, and that language: for `de-AT` also in `de`.
   func text(_ name: String, in language: String) -> (text: String, language: String)? {
     guard !languages.isEmpty else { return nil }
-    return LanguageTag.lookup(language) { tag in languages[tag]?[name].map { ($0, tag) } }
+    return Languages.lookup(language) { tag in languages[tag]?[name].map { ($0, tag) } }
   }
 
   /// Returns the fault of a value; nil if it is valid.

@@ -1,6 +1,7 @@
 import EventLoop
 import FoundationEssentials
 import JSON
+import Localization
 package import Outbound
 package import Postgres
 package import Runtime
@@ -227,7 +228,7 @@ package struct QueuedMail: Sendable {
     self.id = id
     self.message = message
     // A mail of an earlier version has no language.
-    language = json["language"]?.string ?? MailCatalogs.english.language
+    language = json["language"]?.string ?? Catalog.english.language
     secret = json["secret"]?.string
     label = json["label"]?.string
   }

@@ -2,6 +2,7 @@ package import Tenancy
 package import Runtime
 import EventLoop
 import JSON
+import Localization
 package import Postgres
 
 /// A change of a user's credentials: an audit event, and a mail to the owner of the address.
@@ -64,8 +65,58 @@ package enum SecurityNotice: Sendable {
     }
   }
 
+  /// The title of the mail, and its text.
+  private var texts: (title: MessageKey, text: MessageKey) {
+    switch self {
+    case .linked: (.loginMethodAddedNoticeTitle, .linkedNotice)
+    case .unlinked: (.loginMethodRemovedNoticeTitle, .unlinkedNotice)
+    case .keyDisabled: (.apiKeyDisabledNoticeTitle, .keyDisabledNotice)
+    case .keyEnabled: (.apiKeyEnabledNoticeTitle, .keyEnabledNotice)
+    case .emailVerified: (.addressVerifiedNoticeTitle, .emailVerifiedNotice)
+    case .takenOver: (.addressVerifiedNoticeTitle, .takenOverNotice)
+    case .passwordChanged: (.passwordChangedNoticeTitle, .passwordChangedNotice)
+    case .passwordReset: (.passwordChangedNoticeTitle, .passwordResetNotice)
+    case .passwordSet: (.passwordChangedNoticeTitle, .passwordSetNotice)
+    case .emailRestored: (.addressRestoredNoticeTitle, .emailRestoredNotice)
+    case .emailReplaced: (.addressChangedNoticeTitle, .emailReplacedNotice)
+    case .emailDisplaced: (.addressChangedNoticeTitle, .emailDisplacedNotice)
+    case .factorAdded: (.secondFactorAddedNoticeTitle, .factorAddedNotice)
+    case .factorRemoved: (.secondFactorRemovedNoticeTitle, .factorRemovedNotice)
+    case .secondFactorsRemoved: (.secondFactorRemovedNoticeTitle, .secondFactorsRemovedNotice)
+    case .recoveryCodesMade: (.newRecoveryCodesNoticeTitle, .recoveryCodesMadeNotice)
+    case .signedIn: (.newSignInNoticeTitle, .signedInNotice)
+    case .deleted: (.accountDeletedNoticeTitle, .deletedNotice)
+    }
+  }
+
+  /// Returns the values of the mail in a language.
+  ///
+  /// - Parameters:
+  ///   - catalog: the texts of the language.
+  ///   - device: the name of the device of the request.
+  ///   - app: the name of the app.
+  /// - Returns: the title, the text and the advice by placeholder.
+  func values(in catalog: Catalog, on device: String, _ app: String) -> [String: String] {
+    var arguments: [String: Text.Argument] = ["app": .name(app), "device": .name(device)]
+    switch self {
+    case .linked(let provider), .unlinked(let provider):
+      arguments["method"] = .name(catalog.name(of: provider))
+    default: break
+    }
+    let advice: MessageKey =
+      switch remedy {
+      case .reset: .resetAdvice
+      case .contact: .contactAdvice
+      }
+    return [
+      "title": catalog.text(of: texts.title, arguments),
+      "change": catalog.text(of: texts.text, arguments),
+      "advice": catalog.text(of: advice, arguments),
+    ]
+  }
+
   /// The advice to an owner who has not made the change.
-  enum Remedy {
+  private enum Remedy {
     /// Choose a new password by mail.
     case reset
     /// Ask the operator.
@@ -106,8 +157,7 @@ package enum SecurityNotice: Sendable {
     of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     for reader in try await transaction.run(SecurityNoticeQueries.restorableEmails, user) {
-      NoticeMail(reader: reader, change: self, remedy: remedy, context: transaction.context)
-        .queue(in: transaction)
+      NoticeMail(reader: reader, change: self, context: transaction.context).queue(in: transaction)
     }
   }
 
@@ -116,7 +166,19 @@ package enum SecurityNotice: Sendable {
     of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> NoticeMail {
     let reader = try await transaction.run(SecurityNoticeQueries.verifiedEmail, user).first
-    return NoticeMail(reader: reader, change: self, remedy: remedy, context: transaction.context)
+    return NoticeMail(reader: reader, change: self, context: transaction.context)
+  }
+}
+
+extension Catalog {
+  fileprivate func name(of provider: IdentityProvider) -> String {
+    switch provider {
+    case .password, .linkedPassword: text(of: .passwordLoginMethod)
+    case .email: text(of: .emailLoginMethod)
+    case .apiKey: text(of: .apiKeyLoginMethod)
+    case .anonymous, .issuer:
+      text(of: .issuerLoginMethod, ["issuer": .name(provider.issuer ?? provider.text)])
+    }
   }
 }
 
@@ -124,16 +186,15 @@ package enum SecurityNotice: Sendable {
 package struct NoticeMail {
   fileprivate let reader: VerifiedEmail?
   fileprivate let change: SecurityNotice
-  fileprivate let remedy: SecurityNotice.Remedy
   fileprivate let context: RequestContext
 
   /// Queues the mail in the transaction of the change.
   @EventLoop package func queue(in transaction: Transaction) {
     guard let reader else { return }
     let mail = context.mail(.change, to: reader.email, in: reader.language) { catalog, app in
-      let device = catalog.device(context.agent.map(BrowserName.init))
-      let (title, text) = catalog.notice(of: change, on: device, app)
-      return ["title": title, "change": text, "advice": catalog.advice(remedy, app)]
+      change.values(
+        in: catalog, on: catalog.device(context.agent.map(BrowserName.init)), app
+      )
     }
     transaction.queue(mail, .change)
   }

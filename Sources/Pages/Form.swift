@@ -1,3 +1,5 @@
+package import Localization
+
 /// The name of a field, which is also its id.
 ///
 /// Only literals are names, so none contains a space or a value from outside.

@@ -1,4 +1,5 @@
 import DomainNames
+package import Localization
 
 /// A page as a value, without markup and in no language yet.
 ///

@@ -1,4 +1,5 @@
 package import Encoding
+package import Localization
 internal import Mustache
 
 /// Renders pages and the HTML of mails of one app.

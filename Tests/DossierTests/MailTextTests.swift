@@ -1,5 +1,5 @@
+import Localization
 import Tenancy
-import Outbound
 import Testing
 
 @testable import Delivery
@@ -18,8 +18,9 @@ import Testing
 
   @Test(arguments: MailKind.allCases)
   func `each text has its placeholders, and no subject has a secret`(kind: MailKind) throws {
-    for catalog in MailCatalogs.all {
-      let (subject, text) = catalog.texts(of: kind)
+    for catalog in Languages.all.catalogs {
+      let subject = catalog.source(of: kind.texts.subject)
+      let text = catalog.source(of: kind.texts.text)
       _ = try MailTemplate(subject: subject, text: text, names: kind.places)
       _ = try MailTemplate(subject: subject, text: "", names: kind.subjectPlaces)
       #expect(kind.subjectPlaces.isDisjoint(with: ["code", "token", "link", "change", "advice"]))
@@ -32,13 +33,14 @@ import Testing
 
   @Test func `each language has its own text for each mail`() {
     var texts: [String] = []
-    for catalog in MailCatalogs.all {
-      texts += MailKind.allCases.map { catalog.texts(of: $0).text }
-      texts += EmailToken.Purpose.allCases.map(catalog.label)
+    for catalog in Languages.all.catalogs {
+      texts += MailKind.allCases.map { catalog.source(of: $0.texts.text) }
+      texts += EmailToken.Purpose.allCases.map { catalog.text(of: $0.button) }
       texts += [CodePurpose.signIn, .registration, .newAddress, .newPassword]
-        .map { catalog.title(of: $0, "App") }
-      texts += Self.notices.map { catalog.notice(of: $0, on: "Firefox", "App").text }
-      texts += [SecurityNotice.Remedy.reset, .contact].map { catalog.advice($0, "App") }
+        .map { catalog.text(of: $0.title, ["app": .name("App")]) }
+      let notices = Self.notices.map { $0.values(in: catalog, on: "Firefox", "App") }
+      texts += notices.map { $0["change"] ?? "" }
+      texts += Set(notices.map { $0["advice"] ?? "" })
     }
     #expect(Set(texts).count == texts.count)
     #expect(texts.allSatisfy { !$0.isEmpty })
@@ -46,8 +48,9 @@ import Testing
 
   @Test(arguments: [
     ("de", "de"), ("DE-at", "de"), ("en-GB-oed", "en"), ("fr", nil), ("", nil), ("d", nil),
+    ("de_CH", "de"), (String(repeating: "de-", count: 40), nil),
   ])
   func `a language tag finds the texts of its language`(tag: String, language: String?) {
-    #expect(MailCatalogs.best(for: tag)?.language == language)
+    #expect(Languages.all.best(for: tag)?.language == language)
   }
 }

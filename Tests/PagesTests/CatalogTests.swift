@@ -1,6 +1,8 @@
 import Encoding
+import JSON
 import Testing
 
+@testable import Localization
 @testable import Pages
 
 @Suite struct CatalogTests {
@@ -13,15 +15,15 @@ import Testing
         let forms = try #require(catalog.messages[key], "\(catalog.language): \(key)").forms
         let counted = english.forms.count > 1
         #expect(forms[.other] != nil && (forms.count > 1) == counted, "\(catalog.language): \(key)")
-        for (category, pattern) in forms {
-          let expected = english.forms[.other]?.placeholders
-          #expect(pattern.placeholders == expected, "\(catalog.language): \(key) \(category)")
-          let words = pattern.pieces.compactMap { piece in
+        for (category, form) in forms {
+          let expected = english.forms[.other].map { Set($0.names) }
+          #expect(Set(form.names) == expected, "\(catalog.language): \(key) \(category)")
+          let words = form.pieces.compactMap { piece in
             if case .words(let words) = piece { words } else { nil }
           }
           #expect(words.allSatisfy { !$0.contains("{") && !$0.contains("}") })
         }
-        #expect((english.forms[.other]?.placeholders.contains("count") == true) == counted)
+        #expect((english.forms[.other]?.names.contains("count") == true) == counted)
       }
     }
   }
@@ -40,38 +42,47 @@ import Testing
       Issue.record("no text of the catalog")
       return
     }
-    let places = try #require(Catalog.english.messages[key]?.forms[.other]).placeholders
+    let places = try #require(Catalog.english.messages[key]?.forms[.other]).names
     #expect(Set(places).subtracting(["app"]) == Set(values.keys))
   }
 
-  @Test func `no line of a table is ignored`() {
-    for (catalog, tables) in [
-      (Catalog.english, Catalog.englishTables), (.german, Catalog.germanTables),
-    ] {
-      let lines = tables.flatMap { $0.split(separator: "\n") }
-      #expect(lines.allSatisfy { CatalogEntry($0) != nil })
-      let forms = catalog.messages.values.map(\.forms.count).reduce(0, +)
-      #expect(forms == lines.count)
-    }
+  @Test(arguments: [
+    ("[]", "fr must be an object"), (#"{"signin": "x"}"#, "fr: signin is no key of a text"),
+    (
+      #"{"signIn": 1}"#,
+      "fr: signIn must be a text, or an object of plural forms with other"
+    ),
+    (
+      #"{"sessionCount": {"one": "x"}}"#,
+      "fr: sessionCount must be a text, or an object of plural forms with other"
+    ),
+    (
+      #"{"sessionCount": {"other": "x", "some": "x"}}"#,
+      "fr: sessionCount some must be a plural category with a text"
+    ),
+    (#"{"signIn": "{{app} "}"#, "fr: signIn has a placeholder without end"),
+  ])
+  func `a mistake in the texts is an error with its place`(texts: String, error: String) throws {
+    let texts = try JSON.parse(Array(texts.utf8))
+    let thrown = #expect(throws: CatalogError.self) { try Catalog("fr", texts: texts) }
+    #expect(thrown?.description == error)
   }
 
-  @Test func `a language without a text has the English one`() {
-    let catalog = Catalog("fr", tables: ["signIn = Connexion\nsignOut[many] = x\nnoSuchKey = y"]) {
-      _ in
-      .other
-    }
+  @Test func `a language without a text has the English one`() throws {
+    let catalog = try Catalog("fr", texts: ["signIn": "Connexion"])
     #expect(catalog.text(of: .signIn) == "Connexion")
     #expect(catalog.text(of: .cancel) == "Cancel")
+    #expect(catalog.source(of: .codeMailSubject) == "{{title}}")
   }
 
-  @Test func `plural forms follow the rule of the language`() {
-    let arabic = Catalog(
+  @Test func `plural forms follow the rule of the language`() throws {
+    let arabic = try Catalog(
       "ar",
-      direction: .rightToLeft,
-      tables: [
-        "sessionCount[zero] = 0 {count}\nsessionCount[two] = 2 {count}\nsessionCount[other] = n {count}"
+      texts: [
+        "sessionCount": ["zero": "0 {{count}}", "two": "2 {{count}}", "other": "n {{count}}"]
       ]
     ) { $0 == 0 ? .zero : $0 == 2 ? .two : .other }
+    #expect(arabic.direction == .rightToLeft)
     let texts = [0, 2, 7].map { arabic.text(of: .sessionCount, ["count": .count($0)]) }
     #expect(texts == ["0 0", "2 2", "n 7"])
     let german = [1, 2].map { Catalog.german.text(of: .sessionCount, ["count": .count($0)]) }
@@ -178,15 +189,5 @@ import Testing
       )
       #expect(["de", "en"].contains(language))
     }
-  }
-}
-
-extension Pattern {
-  fileprivate var placeholders: Set<String> {
-    Set(
-      pieces.compactMap { piece in
-        if case .placeholder(let name) = piece { name } else { nil }
-      }
-    )
   }
 }

@@ -1,6 +1,7 @@
 import Encoding
 import Testing
 
+@testable import Localization
 @testable import Pages
 
 extension Fixtures {

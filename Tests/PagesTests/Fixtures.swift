@@ -1,6 +1,8 @@
 import Encoding
+import JSON
 import Testing
 
+@testable import Localization
 @testable import Pages
 
 /// The values from which the tests make pages; all texts from outside can be replaced by one text.
@@ -80,20 +82,23 @@ extension PageError {
 /// A language in which each text is marked and longer, as translations may be.
 extension Catalog {
   static let pseudo: Catalog = {
-    let lines = MessageKey.allCases.flatMap { key -> [String] in
+    let texts = MessageKey.allCases.map { key -> (String, JSON) in
       let forms = Catalog.english.messages[key]?.forms ?? [:]
-      return forms.map { category, pattern in
-        let text = pattern.pieces.map { piece in
+      let texts = forms.map { category, form in
+        let pieces = form.pieces.map { piece in
           switch piece {
           case .words(let words): lengthened(words)
-          case .placeholder(let name): "{\(name)}"
+          case .placeholder(let name): "{{\(name)}}"
           }
-        }.joined()
-        return "\(key.rawValue)[\(category.rawValue)] = ⟦\(text)⟧"
+        }
+        return (category.rawValue, JSON.string("⟦\(pieces.joined())⟧"))
       }
+      return (key.rawValue, .object(JSONObject(texts)))
     }
-    return Catalog("en-xa", direction: .rightToLeft, tables: [lines.joined(separator: "\n")]) {
-      $0 == 1 ? .one : .other
+    do {
+      return try Catalog("en-xa", direction: .rightToLeft, texts: .object(JSONObject(texts)))
+    } catch {
+      preconditionFailure("\(error)")
     }
   }()
 

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 
+@testable import Localization
 @testable import Pages
 
 /// Writes all pages to the folder in `DOSSIER_PAGES_FOLDER`, to view them in a browser.

@@ -3,6 +3,7 @@ import Delivery
 import EventLoop
 import HTTP
 import JSON
+import Localization
 import OpenID
 import Pages
 import Runtime

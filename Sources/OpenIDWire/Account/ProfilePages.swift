@@ -2,6 +2,7 @@ import Accounts
 import EventLoop
 import HTTP
 import JSON
+import Localization
 import Pages
 import Runtime
 import WireKit

@@ -1,5 +1,6 @@
 package import Delivery
 package import EventLoop
+import Localization
 import Outbound
 import Pages
 package import Runtime

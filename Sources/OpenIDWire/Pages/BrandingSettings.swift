@@ -1,5 +1,6 @@
 import Encoding
 import JSON
+import Localization
 import Pages
 package import Runtime
 package import Records

@@ -3,6 +3,7 @@ import Encoding
 import EventLoop
 import Glibc
 import HTTP
+import Localization
 import OpenID
 import Pages
 import Runtime

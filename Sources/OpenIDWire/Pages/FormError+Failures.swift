@@ -4,6 +4,7 @@ import EventLoop
 import HTTP
 import Imaging
 import JSON
+import Localization
 import OpenID
 import Pages
 import Runtime

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP
 import JSON
+import Localization
 import OpenID
 import Pages
 import Runtime

@@ -2,8 +2,8 @@ import Tenancy
 import EventLoop
 import HTTP
 import JSON
+import Localization
 import OpenID
-import ReferenceData
 import Runtime
 import WireKit
 
@@ -79,7 +79,7 @@ import WireKit
       ]),
       "acr_values_supported": [.string(AuthenticationClass.secondFactor)],
       "prompt_values_supported": list(Prompt.allCases.map(\.rawValue)),
-      "ui_locales_supported": list(Language.allCases.map(\.rawValue)),
+      "ui_locales_supported": list(Languages.all.catalogs.map(\.language)),
       "authorization_response_iss_parameter_supported": true,
       "claims_parameter_supported": false,
       "request_parameter_supported": false,

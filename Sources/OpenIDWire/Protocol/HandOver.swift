@@ -1,6 +1,7 @@
 import Encoding
 import EventLoop
 import HTTP
+import Localization
 import OpenID
 import Pages
 import Runtime

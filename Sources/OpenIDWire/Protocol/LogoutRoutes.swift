@@ -2,6 +2,7 @@ import Encoding
 import EventLoop
 import HTTP
 import JSON
+import Localization
 import OpenID
 import Pages
 import Runtime

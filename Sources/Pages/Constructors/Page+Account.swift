@@ -1,4 +1,5 @@
 package import Encoding
+package import Localization
 
 /// The values that the overview of an account shows.
 package struct AccountOverview: Sendable {

@@ -1,3 +1,5 @@
+import Localization
+
 // One page for each change of an account.
 extension Page {
   /// Changes the name, the language and the zone.

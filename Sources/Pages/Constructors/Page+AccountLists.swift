@@ -1,4 +1,5 @@
 internal import Encoding
+import Localization
 
 extension Page {
   /// Lists the sessions of a user.

@@ -1,3 +1,5 @@
+package import Localization
+
 /// A client as the consent page shows it.
 package struct ClientDescription: Sendable {
   package let name: String

@@ -1,3 +1,5 @@
+import Localization
+
 // The pages for errors that no field can mend.
 extension Page {
   /// The client id of the request does not exist.

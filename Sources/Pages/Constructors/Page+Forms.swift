@@ -1,3 +1,5 @@
+import Localization
+
 // The parts of most pages: a form of one button, further buttons, and links.
 extension Page {
   /// Returns a page with a form of one button.

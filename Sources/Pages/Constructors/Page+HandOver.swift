@@ -1,4 +1,5 @@
 internal import JSON
+import Localization
 
 // The pages that give a browser back to a client.
 extension Page {

@@ -1,3 +1,5 @@
+import Localization
+
 // The pages for a forgotten password, and those that the links of mails open.
 extension Page {
   /// Asks for the address that gets a link to reset its password.

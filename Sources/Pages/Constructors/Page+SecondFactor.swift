@@ -1,3 +1,5 @@
+import Localization
+
 extension Page {
   /// The digits of a code of an authenticator app.
   static let appCodeLength = 6

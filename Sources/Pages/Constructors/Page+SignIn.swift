@@ -1,3 +1,5 @@
+import Localization
+
 // The pages that identify and authenticate a user.
 extension Page {
   /// Asks for the address; the next page is the same for all addresses.

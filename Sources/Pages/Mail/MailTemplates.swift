@@ -1,3 +1,5 @@
+import Localization
+
 enum MailTemplates {
   /// Returns the values of the template.
   static func values(of mail: Mail, _ branding: Branding) -> [String: Any] {

@@ -1,4 +1,5 @@
 internal import Encoding
+package import Localization
 
 /// The values that a request adds to its page.
 package struct PageContext: Sendable {

@@ -1,3 +1,4 @@
+import Localization
 internal import Mustache
 
 /// Turns a page into the values of the templates.

@@ -1,6 +1,8 @@
 import Outbound
 import Testing
 
+@testable import Delivery
+
 @Suite struct MailTemplateTests {
   private let from = MailAddress("dossier@example.com")
   private let to = MailAddress("ada@example.com")

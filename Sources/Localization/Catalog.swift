@@ -1,6 +1,7 @@
 internal import Encoding
+package import JSON
 
-/// The texts of one language.
+/// The texts of one language, of pages and of emails.
 package struct Catalog: Sendable {
   /// The language tag, such as `de`.
   package let language: String
@@ -17,7 +18,7 @@ package struct Catalog: Sendable {
     /// The direction of the usual script of a language.
     ///
     /// - Source: Unicode CLDR, `characterOrder`.
-    init(ofLanguage tag: String) {
+    package init(ofLanguage tag: String) {
       let language = tag.lowercased().prefix { $0 != "-" }
       self = Self.fromTheRight.contains(String(language)) ? .rightToLeft : .leftToRight
     }
@@ -38,46 +39,63 @@ package struct Catalog: Sendable {
   ///
   /// - Parameters:
   ///   - language: the language tag in lower case.
-  ///   - direction: the direction of the script.
-  ///   - tables: lines of the form `key = text`. A key with a plural has a line for each category:
-  ///     `key[one] = text`. Placeholders are names in braces.
+  ///   - direction: the direction of the script; nil for the usual one of the language.
+  ///   - texts: the texts by key. A text with a plural is an object with a text for each category.
+  ///     Placeholders are names in double braces.
   ///   - category: the plural rule for whole numbers.
+  /// - Throws: `CatalogError` if a key or a category does not exist, or a text is malformed.
   package init(
-    _ language: String, direction: Direction = .leftToRight, tables: [String],
-    category: @escaping @Sendable (Int) -> PluralCategory
-  ) {
+    _ language: String, direction: Direction? = nil, texts: JSON,
+    category: @escaping @Sendable (Int) -> PluralCategory = { $0 == 1 ? .one : .other }
+  ) throws(CatalogError) {
     self.language = language
-    self.direction = direction
+    self.direction = direction ?? Direction(ofLanguage: language)
     self.category = category
+    guard let texts = texts.object else { throw CatalogError(language, "must be an object") }
     var messages: [MessageKey: Translation] = [:]
-    for line in tables.flatMap({ $0.utf8.split(separator: UInt8(ascii: "\n")) }) {
-      guard let entry = CatalogEntry(Substring(line)) else { continue }
-      messages[entry.key, default: Translation()].forms[entry.category] = entry.pattern
+    for (name, value) in texts {
+      guard let key = MessageKey(rawValue: name) else {
+        throw CatalogError("\(language): \(name)", "is no key of a text")
+      }
+      do throws(CatalogError) {
+        messages[key] = try Translation(value)
+      } catch {
+        throw CatalogError("\(language): \(name)", error.description)
+      }
     }
     self.messages = messages
   }
 
-  /// Returns the parts of a message.
+  /// Returns the form of a message for a number, or the only one.
   ///
   /// A message that this language lacks is in English. A test proves that none is missing.
-  func parts(of key: MessageKey, _ arguments: [String: Text.Argument]) -> [TextPart] {
-    guard let translation = messages[key] else {
-      return language == Catalog.english.language
-        ? [.words(key.rawValue)] : Catalog.english.parts(of: key, arguments)
-    }
+  package func template(of key: MessageKey, for count: Int? = nil) -> Template? {
+    messages[key]?.form(for: count.map(category))
+      ?? (language == Catalog.english.language
+        ? nil : Catalog.english.template(of: key, for: count))
+  }
+
+  /// Returns the source of a message: its text with the placeholders.
+  package func source(of key: MessageKey) -> String {
+    template(of: key)?.filled { "{{\($0)}}" } ?? key.rawValue
+  }
+
+  /// Returns the parts of a message.
+  package func parts(of key: MessageKey, _ arguments: [String: Text.Argument]) -> [TextPart] {
     let count = arguments.values.lazy.compactMap { argument in
       if case .count(let count) = argument { count } else { nil }
     }.first
-    return translation.pattern(for: count.map(category)).pieces.map { piece in
+    guard let template = template(of: key, for: count) else { return [.words(key.rawValue)] }
+    return template.pieces.map { piece in
       switch piece {
       case .words(let words): .words(words)
-      case .placeholder(let name): arguments[name].map(part) ?? .words("{\(name)}")
+      case .placeholder(let name): arguments[name].map(part) ?? .words("{{\(name)}}")
       }
     }
   }
 
   /// Returns the text of a message, without marks around its names.
-  func text(of key: MessageKey, _ arguments: [String: Text.Argument] = [:]) -> String {
+  package func text(of key: MessageKey, _ arguments: [String: Text.Argument] = [:]) -> String {
     parts(of: key, arguments).map(\.text).joined()
   }
 
@@ -136,4 +154,46 @@ package struct Catalog: Sendable {
     let count = seconds / unit + (seconds % unit > 0 ? 1 : 0)
     return text(of: key, ["count": .count(count)])
   }
+}
+
+/// The forms of a message: one, or one for each plural category.
+struct Translation: Sendable {
+  private(set) var forms: [Catalog.PluralCategory: Template] = [:]
+
+  /// Reads a text, or an object with a text for each category.
+  init(_ value: JSON) throws(CatalogError) {
+    if let text = value.string {
+      forms[.other] = try Self.template(text)
+      return
+    }
+    guard let texts = value.object, texts["other"] != nil else {
+      throw CatalogError("must be a text, or an object of plural forms with other")
+    }
+    for (name, form) in texts {
+      guard let category = Catalog.PluralCategory(rawValue: name), let text = form.string else {
+        throw CatalogError(name, "must be a plural category with a text")
+      }
+      forms[category] = try Self.template(text)
+    }
+  }
+
+  private static func template(_ text: String) throws(CatalogError) -> Template {
+    do throws(Template.Unclosed) {
+      return try Template(text)
+    } catch {
+      throw CatalogError("has a placeholder without end")
+    }
+  }
+
+  func form(for category: Catalog.PluralCategory?) -> Template? {
+    category.flatMap { forms[$0] } ?? forms[.other]
+  }
+}
+
+/// The mistake in the texts of a language, with its place.
+package struct CatalogError: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ rule: String) { description = rule }
+  init(_ place: String, _ rule: String) { description = "\(place) \(rule)" }
 }

@@ -1,6 +1,6 @@
 /// The keys of the catalog, by meaning.
 ///
-/// The tables of each language have a line for each key.
+/// The file of each language has a text for each key.
 package enum MessageKey: String, Sendable, CaseIterable {
   // The frame of all pages.
   case languageName, languages, pageTitle, errorPageTitle, errorSummary, errorLabel
@@ -85,4 +85,25 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case waitSeconds, waitMinutes, waitHours, waitDays, dayFormat, timeFormat
   case january, february, march, april, may, june, july, august, september, october, november
   case december
+  // Emails: subjects, texts and buttons.
+  case verifyMailSubject, verifyMailText, resetMailSubject, resetMailText, restoreMailSubject,
+    restoreMailText, takenMailSubject, takenMailText, unknownMailSubject, unknownMailText,
+    codeMailSubject, codeMailText, changeMailSubject, changeMailText, verifyMailButton,
+    resetMailButton, restoreMailButton
+  // Emails with a code.
+  case signInCodeTitle, registrationCodeTitle, newAddressCodeTitle, newPasswordCodeTitle,
+    deviceOnSystem, someDevice
+  // Notices of a change.
+  case loginMethodAddedNoticeTitle, linkedNotice, loginMethodRemovedNoticeTitle, unlinkedNotice,
+    apiKeyDisabledNoticeTitle, keyDisabledNotice, apiKeyEnabledNoticeTitle, keyEnabledNotice,
+    addressVerifiedNoticeTitle, emailVerifiedNotice, takenOverNotice,
+    passwordChangedNoticeTitle, passwordChangedNotice, passwordResetNotice, passwordSetNotice,
+    addressChangedNoticeTitle, emailReplacedNotice, addressRestoredNoticeTitle,
+    emailRestoredNotice, emailDisplacedNotice, secondFactorAddedNoticeTitle,
+    factorAddedNotice, secondFactorRemovedNoticeTitle, factorRemovedNotice,
+    secondFactorsRemovedNotice, newRecoveryCodesNoticeTitle, recoveryCodesMadeNotice,
+    newSignInNoticeTitle, signedInNotice, accountDeletedNoticeTitle, deletedNotice
+  // Words of notices.
+  case passwordLoginMethod, emailLoginMethod, apiKeyLoginMethod, issuerLoginMethod, resetAdvice,
+    contactAdvice
 }

@@ -1,7 +1,7 @@
-import DomainNames
+internal import DomainNames
 package import Encoding
 
-/// A text of a page.
+/// A text of a page or an email.
 package enum Text: Sendable, Equatable {
   /// A sentence of the catalog, with a value for each of its placeholders.
   ///
@@ -22,18 +22,18 @@ package enum Text: Sendable, Equatable {
     case wait(Duration)
 
     /// Returns an address, with the domain in the form that people read.
-    static func address(_ email: String) -> Argument {
+    package static func address(_ email: String) -> Argument {
       .name(DomainName.shown(inAddress: email))
     }
   }
 }
 
 /// A part of a text: words of the catalog, or a name that is isolated from them.
-enum TextPart: Hashable {
+package enum TextPart: Hashable {
   case words(String)
   case name(String)
 
-  var text: String {
+  package var text: String {
     switch self {
     case .words(let text), .name(let text): text
     }
@@ -44,7 +44,7 @@ extension String {
   /// The text without control characters and without those that change the direction of others.
   ///
   /// - Source: Unicode Standard Annex 9 section 2.
-  var withoutControls: String {
+  package var withoutControls: String {
     let scalars = unicodeScalars.filter { scalar in
       switch scalar.value {
       case 0x00...0x08, 0x0b...0x1f, 0x7f...0x9f, 0x200e, 0x200f, 0x061c, 0x202a...0x202e,
