@@ -19,9 +19,12 @@ extension ClientCommand {
           dossier client import --dry-run export/
           dossier client import export/
 
-        Every fault of the files is found before anything is written. Each object is then created or \
-        changed by itself, so run the command again after an interruption. What is done already is \
-        unchanged. The import deletes nothing: a role keeps its other permissions. An application \
+        Every fault of the files is found before anything is written. --skip-refused leaves out the \
+        objects that have one, such as an API with signing_alg HS256 or an application whose \
+        callbacks have wildcards, and those that refer to them. It imports the others.
+
+        Each object is created or changed by itself, so run the command again after an \
+        interruption, or after you have mended what was refused. What is done already is unchanged. The import deletes nothing: a role keeps its other permissions. An application \
         that exists keeps its secret. One that is new and brings no secret gets one, which is \
         printed only once.
 
@@ -30,22 +33,27 @@ extension ClientCommand {
 
         A file may have 8 MiB, and an export 1000 objects of one kind.
 
-        Exit codes: 0 if all is done, 12 if a file breaks a rule, 17 if a step failed, 21 if a file \
-        cannot be read; dossier --help has others.
+        Exit codes: 0 if all is done, 12 if a file breaks a rule, 17 if objects were left out or a \
+        step failed, 21 if a file cannot be read; dossier --help has others.
         """)
     @OptionGroup var options: AppOptions
 
     @Flag(help: "Prints what would be done, and changes nothing.")
     var dryRun = false
 
+    @Flag(help: "Imports the other objects if some are refused, and exits with 17.")
+    var skipRefused = false
+
     @Argument(help: ArgumentHelp("A folder or a file; - is standard input.", valueName: "path"))
     var path: String
 
     func run() throws {
-      let (path, app, isPlan) = (path, options.app, dryRun)
+      let (path, app, isPlan, skipsRefused) = (path, options.app, dryRun, skipRefused)
       options.common.run { context async throws(CommandFailure) in
         let export = try TenantFiles.read(path)
-        return try await context.importTenant(export, into: app, isPlan: isPlan)
+        return try await context.importTenant(
+          export, into: app, isPlan: isPlan, skipsRefused: skipsRefused
+        )
       }
     }
   }
@@ -53,17 +61,20 @@ extension ClientCommand {
 
 extension CommandContext {
   fileprivate func importTenant(
-    _ export: TenantExport, into app: String?, isPlan: Bool
+    _ export: TenantExport, into app: String?, isPlan: Bool, skipsRefused: Bool
   ) async throws(CommandFailure) -> CommandOutput {
     let work = try await run(in: app) { context async throws(Failure) in
       try await TenantImport(export, context)
     }
-    guard work.faults.isEmpty else {
-      let lines = work.faults.map { TenantFiles.line(of: $0.error, in: $0.file) }
-      throw CommandFailure((lines + ["Nothing was changed."]).joined(separator: "\n"), .invalid)
+    let lines = work.faults.map { TenantFiles.line(of: $0.error, in: $0.file) }
+    guard lines.isEmpty || skipsRefused else {
+      let advice = "Nothing was changed. --skip-refused imports the other objects."
+      throw CommandFailure((lines + [advice]).joined(separator: "\n"), .invalid)
     }
+    for line in lines { say(line) }
     for name in work.others { say(Table.visible("not imported: \(name)")) }
     var (status, remark) = (ExitStatus.success, isPlan ? "nothing was changed" : nil)
+    if !lines.isEmpty { status = .someFailed }
     if !isPlan, let (failure, step) = await work.run() {
       let name = "\(step["kind"]?.string ?? "") \(step["name"]?.string ?? "")"
       say(Table.visible("\(name): \(CommandFailure(failure).reason)"))

@@ -92,7 +92,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .cannotConnect: "no connection to the database"
     case .overloaded: "the database was overloaded; run the command again"
     case .someFailed:
-      "the whole input was read, but some lines failed; the results list their errors"
+      "the whole input was read, but some lines or objects failed; the results list their errors"
     case .interrupted: "stopped by a signal between two batches; --resume continues"
     case .inputChanged: "the input is not that of the earlier run, or another run is importing it"
     case .files: "a file could not be read or written"

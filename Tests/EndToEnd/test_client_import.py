@@ -236,11 +236,13 @@ class Import(Administration):
                      "resource-servers/Bad.json /identifier: ", "grants/Lost.json /client_id: ",
                      "grants/Scope.json /scope/0: ", "roles/Bad.json /permissions/0: "]:
             self.assertIn(line, run.stderr)
+        self.write({"clients/Mask.json": '{"name": "##SHOP_NAME##"}',
+                    "clients/Mark.json": '{"name": "x", "callbacks": ["a@@URLS@@"]}'})
+        run = self.fails(12, "clients/Mask.json: Replace the placeholder ##SHOP_NAME## ")
+        self.assertIn("clients/Mark.json: Replace the placeholder @@URLS@@ ", run.stderr)
         for files, words in [
                 ({"clients/Shop.json": '{"name": '}, "clients/Shop.json /name: A value"),
                 ({"clients/Shop.json": "[]"}, "clients/Shop.json: This member must be an object"),
-                ({"clients/Shop.json": '{"name": "##SHOP_NAME##"}'}, "##SHOP_NAME##"),
-                ({"clients/Shop.json": '{"name": "x", "callbacks": ["a@@URLS@@"]}'}, "@@URLS@@"),
                 ({"clients/Shop.json": '{"name": "x"}', "more.json": "[1]"}, "more.json /0: "),
                 ({"more.json": '{"clients": {}}'}, "more.json /clients: "),
                 ({"more.json": json.dumps([{"name": "x", "app_type": "spa"}] * 1001)},
@@ -251,6 +253,63 @@ class Import(Administration):
         self.fails(21, "cannot be read", path="/nowhere")
         self.assertEqual(self.ask(f"/v1/clients?app={self.app}"), [])
         self.assertEqual(self.site.dossier("role", "list", "--app", self.app), [])
+
+    def test_what_can_be_imported_is_imported_without_what_is_refused(self):
+        old = "https://old.shop.example.com"
+        permission = {"permission_name": "read:old", "resource_server_identifier": old}
+        self.write({
+            **FILES,
+            "resource-servers/Old.json": {"name": "Old", "identifier": old, "signing_alg": "HS256",
+                                          "scopes": [{"value": "read:old"}]},
+            "clients/Wild.json": {"name": "Wild", "app_type": "regular_web",
+                                  "callbacks": ["https://*.shop.example.com/cb"]},
+            "clients/Calls.json": {"name": "Calls", "oidc_logout": {"backchannel_logout_urls": [
+                "https://a.shop.example.com/out", "https://b.shop.example.com/out"]}},
+            "clients/Mask.json": {"name": "Mask", "client_secret": "##MASK_SECRET##"},
+            "grants/User.json": {"client_id": "Robot", "audience": API, "scope": [],
+                                 "subject_type": "user"},
+            "grants/Wild.json": {"client_id": "Wild", "audience": API, "scope": []},
+            "grants/Old.json": {"client_id": "Robot", "audience": old, "scope": ["read:old"]},
+            "roles/Old.json": {"name": "Old", "permissions": [permission]}})
+        self.fails(12, "--skip-refused imports the other objects.")
+        self.assertEqual(self.ask(f"/v1/clients?app={self.app}"), [])
+
+        refused = [
+            ("resource_server", old, "/signing_alg: "), ("client", "Wild", "/callbacks: "),
+            ("client", "Calls", "/oidc_logout: "), ("client", "Mask", ": Replace the placeholder"),
+            ("client_grant", f"Robot at {API}", "/subject_type: "),
+            ("client_grant", f"Wild at {API}",
+             "/client_id: The export has this application, but it is refused itself."),
+            ("client_grant", f"Robot at {old}",
+             "/scope/0: The export has this API, but it is refused itself."),
+            ("role", "Old", "/permissions/0: The export has this API, but it is refused itself.")]
+        for arguments, made in [(["--dry-run"], "create"), ([], "created"), ([], "unchanged")]:
+            run = self.fails(17, "clients/Wild.json /callbacks: ", "--skip-refused", *arguments)
+            rows = json.loads(run.stdout)
+            left = {(row["kind"], row["name"]): row["note"] for row in rows
+                    if row["action"] == "refused"}
+            self.assertEqual(len(left), len(refused), left)
+            for kind, name, note in refused:
+                self.assertIn(note, left[kind, name])
+                self.assertIn(note.rpartition(": ")[2], run.stderr)
+            self.assertEqual({row["action"] for row in rows}, {made, "refused", "not imported"})
+            self.assertEqual([row["name"] for row in rows if row["action"] == made],
+                             [API, "Page", "Robot", "Shop", f"Robot at {API}",
+                              f"{self.shop} at {API}", "Clerk"])
+        self.assertEqual([row["name"] for row in self.ask(f"/v1/clients?app={self.app}")],
+                         ["Page", "Robot", "Shop"])
+        # A reference to an application that the app has already is no fault.
+        self.write({"resource-servers/Old.json": {"name": "Old", "identifier": old,
+                                                  "scopes": [{"value": "read:old"}]},
+                    "clients/Robot.json": {"name": "Robot", "app_type": "non_interactive",
+                                           "jwt_configuration": {"alg": "HS256"}}})
+        run = self.run_import("--skip-refused", check=False)
+        self.assertEqual(run.returncode, 17, run.stderr)
+        actions = self.actions(json.loads(run.stdout))
+        for name, action in [(("client", "Robot"), "refused"), (("resource_server", old), "created"),
+                             (("client_grant", f"Robot at {old}"), "created"),
+                             (("role", "Old"), "created")]:
+            self.assertEqual(actions[name], action)
 
     def test_a_run_that_stops_is_continued_by_the_next(self):
         self.write(FILES)

@@ -10,8 +10,9 @@ import WireKit
 /// The import of a tenant's configuration into an app.
 ///
 /// It reads each object as the Management API reads a body, and creates or changes it as a request
-/// would. First it plans all steps and finds all faults. Then it makes one step after the other. So a
-/// run that is interrupted is continued by the next, which finds nothing to do for what is done.
+/// would. First it plans all steps and finds all faults: an object with a fault is refused, and so are
+/// those that refer to it. Then it makes one step after the other. So a run that is interrupted is
+/// continued by the next, which finds nothing to do for what is done.
 @EventLoop package final class TenantImport {
   /// A fault of a file.
   package struct Fault: Sendable {
@@ -37,6 +38,8 @@ import WireKit
   private var planned: [ByteString: ClientKind] = [:]
   private var made: [ByteString: ClientID] = [:]
   private var seen: Set<ByteString> = []
+  /// The ids, identifiers and names of refused objects.
+  private var refused: Set<ByteString> = []
 
   /// Plans the import of an export into the app of a context.
   ///
@@ -83,6 +86,10 @@ import WireKit
 
   private func plan(_ item: TenantExport.Item) async throws(Failure) {
     do throws(Failure) {
+      if let text = item.placeholder {
+        let rule = "Replace the placeholder \(text) of the Deploy CLI by its value."
+        throw .invalid([FieldError("", "placeholder", rule)])
+      }
       switch item.kind {
       case .resourceServer: try planServer(item)
       case .client: try await planClient(item)
@@ -92,7 +99,20 @@ import WireKit
       }
     } catch let error where !error.faults.isEmpty {
       faults += error.faults.map { Fault(file: item.file, error: $0.inside(item.place)) }
+      steps.append(Step.refusal(of: item, error.faults))
+      for member in ["client_id", "name", "identifier"] where item.kind != .clientGrant {
+        if let name = item.object[member]?.string { refused.insert(ByteString(name)) }
+      }
     }
+  }
+
+  /// Returns the fault of a reference to an object that is neither in the app nor planned.
+  private func missing(_ object: String, _ name: ByteString, _ place: String) -> Failure {
+    let rule =
+      refused.contains(name)
+      ? "The export has this \(object), but it is refused itself."
+      : "Neither the export nor the app has this \(object)."
+    return .invalid([FieldError(place, "choice", rule)])
   }
 
   /// - Throws: `.invalid` if an earlier object has the same name.
@@ -105,7 +125,7 @@ import WireKit
   }
 
   private func planServer(_ item: TenantExport.Item) throws(Failure) {
-    var step = Step(item, name: item.object["identifier"]?.string)
+    var step = Step(item)
     if item.object["is_system"] == true || Self.isManagementAPI(step.name) {
       step.note = "Each app has its own Management API."
       return steps.append(step)
@@ -145,7 +165,7 @@ import WireKit
   }
 
   private func planClient(_ item: TenantExport.Item) async throws(Failure) {
-    var step = Step(item, name: item.object["name"]?.string)
+    var step = Step(item)
     if item.object["global"] == true {
       step.note = "No application stands for all of an app."
       return steps.append(step)
@@ -215,7 +235,7 @@ import WireKit
 
   private func planGrant(_ item: TenantExport.Item) throws(Failure) {
     let body = try ClientGrantBody(item.object)
-    var step = Step(item, name: "\(body.client) at \(body.audience)")
+    var step = Step(item)
     step.ignored = body.ignored
     if Self.isManagementAPI(body.audience) {
       step.note = "Grant scopes of the Management API by dossier client grant."
@@ -226,8 +246,7 @@ import WireKit
     try require(scopes: body.scopes, at: name) { "/scope/\($0)" }
     let client = try application(body.client)
     guard let kind = client?.kind ?? planned[ByteString(body.client)] else {
-      let rule = "Neither the export nor the app has an application with this id or name."
-      throw .invalid([FieldError("/client_id", "choice", rule)])
+      throw missing("application", ByteString(body.client), "/client_id")
     }
     guard !kind.isPublic else {
       step.note = "An application without a secret has no grants."
@@ -265,7 +284,7 @@ import WireKit
     guard let name = body.change.name else { throw .invalid([.missingProperty("name")]) }
     guard body.change.faults.isEmpty else { throw .invalid(body.change.faults) }
     try require(name, isNewOf: item, at: "/name")
-    var step = Step(item, name: name)
+    var step = Step(item)
     step.ignored = body.ignored
     var wanted: [PermissionReference] = []
     guard let list = (permissions ?? []).array else {
@@ -334,10 +353,7 @@ import WireKit
   private func require(
     scopes wanted: [String], at server: ByteString, _ place: (Int) -> String
   ) throws(Failure) {
-    guard let known = scopes[server] else {
-      let rule = "Neither the export nor the app has an API with this identifier."
-      throw .invalid([FieldError(place(0), "choice", rule)])
-    }
+    guard let known = scopes[server] else { throw missing("API", server, place(0)) }
     let faults = wanted.enumerated().filter { !known.contains(ByteString($1)) }
       .prefix(FieldError.limit)
       .map { FieldError(place($0.offset), "choice", "The API has no such scope.") }
@@ -359,7 +375,7 @@ extension TenantImport {
     typealias Perform = @EventLoop () async throws(Failure) -> (id: String?, secret: String?)
 
     enum Action: String {
-      case create, change, unchanged, created, changed
+      case create, change, unchanged, created, changed, refused
       case notImported = "not imported"
 
       /// The action of the step after it has been made.
@@ -383,8 +399,15 @@ extension TenantImport {
     var secret: String?
     private(set) var perform: Perform?
 
-    init(_ item: TenantExport.Item, name: String?) {
-      (kind, file, self.name) = (item.kind, item.file, name ?? "")
+    init(_ item: TenantExport.Item) {
+      (kind, file, name) = (item.kind, item.file, item.name)
+    }
+
+    static func refusal(of item: TenantExport.Item, _ errors: [FieldError]) -> Step {
+      var step = Step(item)
+      step.action = .refused
+      step.note = errors.map { "\($0.place): \($0.detail)" }.joined(separator: " ")
+      return step
     }
 
     mutating func planCreation(_ perform: @escaping Perform) {
@@ -399,7 +422,7 @@ extension TenantImport {
 
     /// Returns the step of a connection, which the operator sets up.
     static func connection(_ item: TenantExport.Item) -> Step {
-      var step = Step(item, name: item.object["name"]?.string)
+      var step = Step(item)
       let strategy = item.object["strategy"]?.string ?? ""
       guard strategy == "auth0" else {
         step.note = "The connection \(strategy) is not imported.".excerpt(200)

@@ -55,6 +55,24 @@ package struct TenantExport: Sendable {
     /// Its place in the file, as a JSON Pointer.
     package let place: String
     package let object: JSONObject
+
+    /// What identifies it among the objects of its kind.
+    package var name: String {
+      func text(_ member: String) -> String? { object[member]?.string }
+      return switch kind {
+      case .resourceServer: text("identifier") ?? ""
+      case .clientGrant: "\(text("client_id") ?? "") at \(text("audience") ?? "")"
+      case .client, .role, .connection: text("name") ?? ""
+      }
+    }
+
+    /// A placeholder of the Deploy CLI in its values, such as `##NAME##` or `@@NAME@@`.
+    ///
+    /// Nil without one, and for connections: they are not imported, and the Deploy CLI masks their
+    /// secrets.
+    package var placeholder: String? {
+      kind == .connection ? nil : TenantExport.placeholder(in: .object(object))
+    }
   }
 
   package private(set) var items: [Item] = []
@@ -131,11 +149,6 @@ package struct TenantExport: Sendable {
       let rule = "An export may have at most \(Self.most) objects of one kind."
       throw .invalid([FieldError(place, "length", rule)])
     }
-    // Connections are not imported, and the Deploy CLI masks their secrets.
-    if kind != .connection, let text = Self.placeholder(in: json) {
-      let rule = "Replace the placeholder \(text) of the Deploy CLI by its value."
-      throw .invalid([FieldError(place, "placeholder", rule)])
-    }
     items.append(Item(kind: kind, file: file, place: place, object: object))
   }
 
@@ -144,7 +157,6 @@ package struct TenantExport: Sendable {
     if others.count < Self.mostOthers { others.append(name.excerpt(200)) }
   }
 
-  /// Returns a placeholder of the Deploy CLI, such as `##NAME##` or `@@NAME@@`; nil without one.
   private static func placeholder(in json: JSON) -> String? {
     if let text = json.string { return placeholder(in: Array(text.utf8)) }
     if let list = json.array { return list.lazy.compactMap { placeholder(in: $0) }.first }
