@@ -153,6 +153,29 @@ class Search(Auth0Case):
                     answer = self.management("GET", f"users?{query}", token=token)
                     self.assertEqual([user["email"] for user in answer.json], order)
 
+    def test_periods_and_operators_as_auth0_documents_them(self):
+        times = ["2017-11-30 23:59:59.999", "2017-12-01 00:00:00", "2017-12-31 23:59:59.999999",
+                 "2018-01-01 00:00:00", "2018-01-31 12:00:00", "2019-06-01 00:00:00"]
+        self.site.sql("""
+            insert into users (user_id, app_id, anonymous, nickname, last_login_at, login_count,
+                email)
+            select repeat('d', 23) || number, app_id, true, 'periodic', (times)[number]
+                ::timestamptz, number, 'period' || number || '@form.example'
+            from apps, generate_series(1, 6) number, (values (array[%s])) all_times (times)
+            where name = 'default'""" % ", ".join(f"'{time}+00'" for time in times))
+        for q, expected in [
+                ("[2017-12 TO 2018-01]", "2345"), ("[2017 TO *]", "123456"),
+                ("{2017-11 TO 2017-12]", "23"), ("[2017-12-01 TO 2017-12-31]", "23"),
+                ("[2017-12 TO 2018-01}", "23"), ("[* TO 2017-12-31]", "123"),
+                ("{2017 TO 2018]", "45"), ("[2018 TO 9999]", "456"), ("{2017 TO 2019}", "45"),
+                ("2017-12", "23"), ("2018", "45"), ("2019-06-01", "6"),
+                ("[2018-01-01T00:00:00 TO 2018-01-31T12:00:00Z}", "4"),
+                ("(2019 || 2017-11)", "16"), ("(2017 && !2017-11)", "23")]:
+            with self.subTest(q):
+                mails = [f"period{number}@form.example" for number in expected]
+                self.assertEqual(self.found(f"nickname:periodic && last_login:{q}"), mails)
+                self.assertEqual(self.found(f"last_login:{q} AND !(NOT nickname:periodic)"), mails)
+
     def test_a_page_has_all_its_users_in_order(self):
         """The server reads the users of a page in batches of 25."""
         self.site.sql("""

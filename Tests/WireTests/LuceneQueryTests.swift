@@ -24,6 +24,14 @@ import Testing
     .term(FilterTerm(subject: .profile(.loginCount), test: .compares(comparison, .number(number))))
   }
 
+  private static func signedIn(_ bounds: (FilterOperator, String)...) -> Filter {
+    let parts = bounds.map { comparison, time in
+      let test = FilterTest.compares(comparison, .time(time + "T00:00:00Z"))
+      return Filter.term(FilterTerm(subject: .profile(.lastLoginAt), test: test))
+    }
+    return parts.count == 1 ? parts[0] : .and(parts)
+  }
+
   private static func word(_ text: String) -> Filter {
     .or(
       [.email, .name, .givenName, .familyName, .nickname].map {
@@ -55,6 +63,15 @@ import Testing
       "nickname:a AND (nickname:b OR NOT nickname:c)",
       .and([nickname("a"), .or([nickname("b"), .not(nickname("c"))])])
     ),
+    (
+      "nickname:a && (!nickname:b || ! nickname:c)&&nickname:d",
+      .and([
+        nickname("a"), .or([.not(nickname("b")), .not(nickname("c"))]), nickname("d"),
+      ])
+    ),
+    ("nickname:(a && !b || c)", .or([.and([nickname("a"), .not(nickname("b"))]), nickname("c")])),
+    ("nickname:a AND!nickname:b", .and([nickname("a"), .not(nickname("b"))])),
+    ("nickname:a&&b!", nickname("a&&b!")), ("nickname:a||b", nickname("a||b")),
     ("app_metadata.plan:(1 AND pro)", .and([plan(.number("1")), plan(.text("pro"))])),
     (#"app_metadata.plan:"1""#, plan(.text("1"))), ("app_metadata.plan:true", plan(.boolean(true))),
     ("app_metadata.plan:p*", plan(.text("p"), .beginsWith)),
@@ -74,6 +91,35 @@ import Testing
     ),
     ("_exists_:logins_count", signIns(.greater, "0")),
     ("logins_count:[2 TO *]", .and([signIns(.greaterOrEqual, "2"), signIns(.greater, "0")])),
+    // The examples of Auth0, and their kind.
+    (
+      "last_login:{2017-11 TO 2017-12]",
+      signedIn((.greaterOrEqual, "2017-12-01"), (.less, "2018-01-01"))
+    ),
+    (
+      "last_login:[2017-12-01 TO 2017-12-31]",
+      signedIn((.greaterOrEqual, "2017-12-01"), (.less, "2018-01-01"))
+    ),
+    (
+      "last_login:[2017-12 TO 2018-01}",
+      signedIn((.greaterOrEqual, "2017-12-01"), (.less, "2018-01-01"))
+    ),
+    (
+      "last_login:[2017-12 TO 2018-01]",
+      signedIn((.greaterOrEqual, "2017-12-01"), (.less, "2018-02-01"))
+    ),
+    ("last_login:[* TO 2017-12-31]", signedIn((.less, "2018-01-01"))),
+    ("last_login:[2017 TO *]", signedIn((.greaterOrEqual, "2017-01-01"))),
+    ("last_login:{2017 TO *]", signedIn((.greaterOrEqual, "2018-01-01"))),
+    (
+      "last_login:[2017 TO 9999]", signedIn((.greaterOrEqual, "2017-01-01"), (.less, "10000-01-01"))
+    ),
+    ("last_login:2020-02-28", signedIn((.greaterOrEqual, "2020-02-28"), (.less, "2020-02-29"))),
+    ("last_login:2017", signedIn((.greaterOrEqual, "2017-01-01"), (.less, "2018-01-01"))),
+    (
+      "last_login:{2017-11-30T00:00:00 TO 2017-12-01T00:00:00Z]",
+      signedIn((.greater, "2017-11-30"), (.lessOrEqual, "2017-12-01"))
+    ),
     ("ada", word("ada")), (#""ada b""#, word("ada b")),
     (
       "email.domain:example.com",
@@ -94,6 +140,13 @@ import Testing
     (":ada", "at byte 0: a field and :, or a word, are expected"),
     ("nickname:a nickname:b", "at byte 11: AND or OR is expected"),
     ("nickname:(a b)", "at byte 12: AND, OR or ) is expected"),
+    ("&& ada", "at byte 0: a field and :, or a word, are expected"),
+    ("nickname:a && || nickname:b", "at byte 14: a field and :, or a word, are expected"),
+    ("nickname:a & nickname:b", "at byte 11: AND or OR is expected"),
+    ("created_at:[2017-13 TO *]", "at byte 25: the value does not suit the field"),
+    ("created_at:2017-02-29", "at byte 21: the value does not suit the field"),
+    ("created_at:0000", "at byte 15: the value does not suit the field"),
+    ("created_at:2017-1", "at byte 17: the value does not suit the field"),
     ("nickname:(a OR )", "at byte 15: a value is expected"),
     ("nickname:a*a", "at byte 11: an asterisk is only allowed at the start and the end of a value"),
     ("nickname:a?", "at byte 10: the wildcard ? is not supported"),

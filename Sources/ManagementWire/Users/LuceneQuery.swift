@@ -10,8 +10,9 @@ import Records
 
 /// A search in the subset of Lucene's syntax that Auth0 documents.
 ///
-/// `OR` binds least, `NOT` and `-` most. A term is a field, a colon, and a value, a range or a group
-/// of both in parentheses. A value alone is a part of the address or of a name.
+/// `OR` (`||`) binds least, then `AND` (`&&`); `NOT`, `!` and `-` bind most. A term is a field, a
+/// colon, and a value, a range or a group of both in parentheses. A value alone is a part of the
+/// address or of a name.
 package enum LuceneQuery {
   /// The user with an id.
   case user(String)
@@ -60,19 +61,23 @@ private struct LuceneParser {
   /// Reads terms, or the values of a field in parentheses.
   private mutating func any(of field: LuceneField? = nil, depth: Int) throws(Failure) -> Filter {
     var parts = [try all(of: field, depth: depth)]
-    while scanner.take(keyword: "OR") { parts.append(try all(of: field, depth: depth)) }
+    while scanner.take(keyword: "OR") || scanner.take(word: "||") {
+      parts.append(try all(of: field, depth: depth))
+    }
     return parts.count == 1 ? parts[0] : .or(parts)
   }
 
   private mutating func all(of field: LuceneField?, depth: Int) throws(Failure) -> Filter {
     var parts = [try part(of: field, depth: depth)]
-    while scanner.take(keyword: "AND") { parts.append(try part(of: field, depth: depth)) }
+    while scanner.take(keyword: "AND") || scanner.take(word: "&&") {
+      parts.append(try part(of: field, depth: depth))
+    }
     return parts.count == 1 ? parts[0] : .and(parts)
   }
 
   private mutating func part(of field: LuceneField?, depth: Int) throws(Failure) -> Filter {
     guard depth < FilterLimits.depth else { throw scanner.fault("the search is too deep") }
-    if scanner.take(keyword: "NOT") || scanner.take("-") {
+    if scanner.take(keyword: "NOT") || scanner.take("!") || scanner.take("-") {
       return .not(try part(of: field, depth: depth + 1))
     }
     return try positive(of: field, depth: depth)
@@ -101,7 +106,7 @@ private struct LuceneParser {
     return try positive(of: field, depth: depth)
   }
 
-  private static let keywords = ["AND", "OR", "NOT", "TO"]
+  private static let keywords = ["AND", "OR", "NOT", "TO", "&&", "||"]
 
   /// Reads a value without a field: a part of the address or of a name.
   private mutating func word() throws(Failure) -> Filter {
@@ -131,8 +136,7 @@ private struct LuceneParser {
   private mutating func comparison(of field: LuceneField) throws(Failure) -> Filter {
     guard let value = try scanner.value() else { throw scanner.fault("a value is expected") }
     guard value.hasWildcard else {
-      let wanted = try field.value(value, scanner)
-      return try made(field, [FilterComparison(.equal, wanted)])
+      return try made(field, field.comparisons(with: value, scanner))
     }
     guard field.kind == .text || field.kind == nil, !field.isUserMetadata, !field.isExact else {
       throw scanner.fault("this field has no search with an asterisk")
@@ -161,14 +165,8 @@ private struct LuceneParser {
     let includesUpper = scanner.take("]")
     guard includesUpper || scanner.take("}") else { throw scanner.fault("] or } is expected") }
     var bounds: [FilterComparison] = []
-    if let lower {
-      let value = try field.value(lower, scanner)
-      bounds.append(FilterComparison(includesLower ? .greaterOrEqual : .greater, value))
-    }
-    if let upper {
-      let value = try field.value(upper, scanner)
-      bounds.append(FilterComparison(includesUpper ? .lessOrEqual : .less, value))
-    }
+    if let lower { bounds.append(try field.bound(from: lower, includes: includesLower, scanner)) }
+    if let upper { bounds.append(try field.bound(to: upper, includes: includesUpper, scanner)) }
     guard bounds.first?.value.kind == bounds.last?.value.kind else {
       throw scanner.fault("the bounds are of different kinds")
     }
@@ -258,7 +256,42 @@ private struct LuceneField {
     return .text(value.text)
   }
 
-  func value(
+  /// Returns the comparisons of a value that has no asterisk: a month has all of its times.
+  func comparisons(
+    with value: LuceneScanner.Value, _ scanner: LuceneScanner
+  ) throws(Failure) -> [FilterComparison] {
+    guard kind != .time || LucenePeriod(value.text)?.next == nil else {
+      return [
+        try bound(from: value, includes: true, scanner),
+        try bound(to: value, includes: true, scanner),
+      ]
+    }
+    return [FilterComparison(.equal, try self.value(value, scanner))]
+  }
+
+  /// Returns the lower bound of a range, from the start or from the end of a period.
+  func bound(
+    from value: LuceneScanner.Value, includes: Bool, _ scanner: LuceneScanner
+  ) throws(Failure) -> FilterComparison {
+    if !includes, kind == .time, let next = LucenePeriod(value.text)?.next {
+      return FilterComparison(.greaterOrEqual, .time(next))
+    }
+    return FilterComparison(
+      includes ? .greaterOrEqual : .greater, try self.value(value, scanner)
+    )
+  }
+
+  /// Returns the upper bound of a range, to the end or to the start of a period.
+  func bound(
+    to value: LuceneScanner.Value, includes: Bool, _ scanner: LuceneScanner
+  ) throws(Failure) -> FilterComparison {
+    if includes, kind == .time, let next = LucenePeriod(value.text)?.next {
+      return FilterComparison(.less, .time(next))
+    }
+    return FilterComparison(includes ? .lessOrEqual : .less, try self.value(value, scanner))
+  }
+
+  private func value(
     _ value: LuceneScanner.Value, _ scanner: LuceneScanner
   ) throws(Failure) -> FilterValue {
     let text = try Self.text(value, scanner)
@@ -270,7 +303,7 @@ private struct LuceneField {
       switch kind {
       case .text: isIdentity ? .text(Filter.anyProvider + value.text) : text
       case .boolean: LuceneScanner.flag(value.text).map { .boolean($0) }
-      case .time: FilterValue.moment(value.text).map { .time($0) }
+      case .time: LucenePeriod(value.text).map { .time($0.start) }
       case .number: LuceneScanner.isNumber(value.text) ? .number(value.text) : nil
       case nil:
         if value.isQuoted {

@@ -1,3 +1,5 @@
+import Documents
+import Encoding
 import JSON
 import Runtime
 
@@ -55,7 +57,7 @@ struct LuceneScanner {
     skipSpaces()
     let end = place + keyword.utf8.count
     guard bytes[place...].starts(with: keyword.utf8), end < bytes.count,
-      " (\"-[{".utf8.contains(bytes[end]) || keyword == "TO"
+      " (\"-![{".utf8.contains(bytes[end]) || keyword == "TO"
     else { return false }
     place = end
     return true
@@ -138,5 +140,38 @@ struct LuceneScanner {
     guard let json = try? JSON.parse(Array(text.utf8)) else { return false }
     if case .number = json { return true }
     return false
+  }
+}
+
+/// A year, a month, a day or a moment of a search, in UTC if it names no zone.
+///
+/// - Source: Elasticsearch rounds a date to a bound of its period, as the examples of Auth0 show:
+///   `{2017-11 TO 2017-12]` is December, like `[2017-12-01 TO 2017-12-31]`.
+struct LucenePeriod {
+  let start: String
+  /// The start of the period after it; nil for a moment.
+  let next: String?
+
+  init?(_ text: String) {
+    let length = text.utf8.count
+    guard let rest = [4: "-01-01", 7: "-01", 10: ""][length] else {
+      guard let moment = FilterValue.moment(text) ?? FilterValue.moment(text + "Z") else {
+        return nil
+      }
+      (start, next) = (moment, nil)
+      return
+    }
+    guard let day = CalendarTime(text + rest)?.day, day.year > 0 else { return nil }
+    start = Self.midnight(day)
+    next =
+      switch length {
+      case 4: CalendarDay(day.year + 1, 1, 1).map(Self.midnight)
+      case 7: CalendarDay(day.year + day.month / 12, day.month % 12 + 1, 1).map(Self.midnight)
+      default: Self.midnight(CalendarDay(number: day.number + 1))
+      }
+  }
+
+  private static func midnight(_ day: CalendarDay) -> String {
+    CalendarTime(seconds: day.number * 86_400, nanoseconds: 0).text + "Z"
   }
 }
