@@ -15,6 +15,8 @@ package struct BodyRule: Sendable, Equatable {
   package private(set) var assumed: BodyFormat?
   /// Whether the body contains documents, and so may be deeper than one document.
   package private(set) var holdsDocuments = false
+  /// The fields of a form that may be repeated.
+  fileprivate private(set) var repetition = FormValues.Repetition.none
 
   private init(_ formats: [BodyFormat], limit: Int) {
     self.formats = formats
@@ -55,6 +57,13 @@ package struct BodyRule: Sendable, Equatable {
   package var holdingDocuments: BodyRule {
     var rule = self
     rule.holdsDocuments = true
+    return rule
+  }
+
+  /// Returns the same rule for a form in which fields may be repeated.
+  package func repeating(_ repetition: FormValues.Repetition) -> BodyRule {
+    var rule = self
+    rule.repetition = repetition
     return rule
   }
 
@@ -118,7 +127,7 @@ package enum Body: Sendable {
     case .mergePatch: return .mergePatch(try json(bytes, limits), bytes: bytes)
     case .jsonPatch: return try patch(try json(bytes, .holding))
     case .form:
-      guard let form = FormValues(bytes) else { throw .formMalformed }
+      guard let form = FormValues(bytes, repeating: rule.repetition) else { throw .formMalformed }
       return .form(form)
     case .multipart(let limits):
       do throws(MultipartError) {

@@ -7,7 +7,7 @@ import threading
 import urllib.parse
 
 from hosted import PASSWORD
-from openid import CALLBACK, INVALID_CODE, Party, OpenIDCase, base64url, claims
+from openid import CALLBACK, FORM, INVALID_CODE, Party, OpenIDCase, base64url, claims
 
 EVIL = "https://evil.example/"
 
@@ -239,12 +239,48 @@ class Redirects(OpenIDCase):
             page = self.visitor.open(party.path)
             self.assertEqual((page.status, page.location), (400, None), parameters)
 
-    def test_repeated_parameters_get_a_page(self):
-        party = Party(self, self.spa)
+    def test_a_repeated_parameter_is_reported_if_the_way_back_is_known(self):
+        party = Party(self, self.spa, response_mode="query")
         for extra in ["&client_id=x", "&redirect_uri=" + urllib.parse.quote(EVIL), "&state=x",
-                      "&scope=openid"]:
+                      "&response_mode=web_message", "&resource=a&resource=a&state=x"]:
             page = self.visitor.open(party.path + extra)
             self.assertEqual((page.status, page.location), (400, None), extra)
+        api = "&resource=" + urllib.parse.quote(self.API)
+        for extra, error in [
+                ("&scope=openid", "invalid_request"), ("&x=1&x=1", "invalid_request"),
+                (api + api, "invalid_target"), (api + "&resource=https://other.example", "invalid_target"),
+                ("&audience=https://other.example" + api, "invalid_target"),
+                (api + api + "&nonce=x", "invalid_request")]:
+            for page in [self.visitor.open(party.path + extra), self.posted(party, extra)]:
+                answer = party.answer(page)
+                self.assertEqual((answer["error"], answer["state"], answer["iss"]),
+                                 (error, party.parameters["state"], self.issuer), extra)
+
+    def posted(self, party, extra):
+        """Returns the page after the same parameters in a body."""
+        body = party.path.partition("?")[2] + extra
+        return self.visitor.send("POST", "/authorize", body, Origin=self.visitor.origin, **FORM)
+
+    def test_a_token_is_for_one_resource(self):
+        tokens, party = self.tokens(scope="openid offline_access", audience=self.API)
+        code = Party(self, self.spa, audience=self.API)
+        fresh = code.code(self.visitor.open(code.path))
+        grants = [
+            {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]},
+            {"grant_type": "authorization_code", "code": fresh, "code_verifier": code.verifier,
+             "redirect_uri": CALLBACK}]
+        for grant in grants:
+            body = {"client_id": self.spa["id"], **grant}
+            for second in [self.API, "https://other.example"]:
+                form = urllib.parse.urlencode({**body, "resource": [self.API, second]}, doseq=True)
+                self.error(self.site.request("POST", "/oauth/token", form, FORM), 400,
+                           "invalid_target")
+                self.error(self.post("/oauth/token", {**body, "resource": [self.API, second]}), 400,
+                           "invalid_target")
+            # Another field that is repeated is a fault of the request.
+            form = urllib.parse.urlencode({**body, "audience": [self.API] * 2}, doseq=True)
+            self.error(self.site.request("POST", "/oauth/token", form, FORM), 400, "invalid_request")
+            self.expect(self.post("/oauth/token", {**body, "resource": [self.API]}), 200)
 
     def test_markup_in_parameters_stays_text(self):
         mark = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"

@@ -54,7 +54,7 @@ extension FuzzTarget {
   )
 
   private static func checkRequest(_ query: String) {
-    guard let values = FormValues(query[...]),
+    guard let values = FormValues(query[...], repeating: .any),
       let (request, fault) = try? AuthorizationParameters.request(values, of: client)
     else { return }
     expect(
@@ -68,6 +68,10 @@ extension FuzzTarget {
     if fault == nil {
       expect(request.challenge?.utf8.count == 43, "a public client needs no proof")
       expect(values["response_type"] == "code", "a response other than a code")
+      expect(
+        values.repeated.allSatisfy { $0.utf8.elementsEqual("resource".utf8) },
+        "a repeated parameter is read"
+      )
       expect(
         !request.prompts.contains(Prompt.none) || request.prompts.count == 1, "none among others"
       )

@@ -172,6 +172,19 @@ extension Response {
     }
   }
 
+  @Test func `names are repeated only where that is allowed`() throws {
+    for refused in ["a=1&b=2&b=3", "A=1&a=2&A=3"] {
+      #expect(FormValues(refused[...], repeating: .only("a")) == nil)
+    }
+    let one = try #require(FormValues("a=1&b=2&a=3&%61=", repeating: .only("a")))
+    #expect(one.all("a") == ["1", "3", ""])
+    #expect(one["a"] == "1")
+    #expect(one.repeated == ["a", "a"])
+    let any = try #require(FormValues("a=1&b=2&b=3&a=4", repeating: .any))
+    #expect(any.repeated == ["b", "a"])
+    #expect(any.pairs.map(\.value) == ["1", "2", "3", "4"])
+  }
+
   @Test func `a value cannot add a header field`() {
     var response = Response(.ok)
     response.add(.location, "/a\r\nSet-Cookie: x=1\0")

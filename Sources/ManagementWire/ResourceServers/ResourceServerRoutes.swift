@@ -20,7 +20,7 @@ import WireKit
   nonisolated static let routes = [
     Route(.get, path, access: access("read"), summary: "List the APIs") {
       call async throws(Failure) in
-      let query = try call.query(repeating: "identifiers")
+      let query = try call.query(repeating: .only("identifiers"))
       let (page, selection) = (try PageParameters(query), try FieldSelection(query))
       let wanted = Set(
         query.all("identifiers").filter { !$0.isEmpty }.map {

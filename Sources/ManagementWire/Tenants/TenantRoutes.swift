@@ -28,7 +28,7 @@ import Records
       .get, "/api/v2/connections", access: .management("read:clients"),
       summary: "List the ways to sign in"
     ) { call async throws(Failure) in
-      let query = try call.query(repeating: "strategy")
+      let query = try call.query(repeating: .only("strategy"))
       let (page, selection) = (try PageParameters(query), try FieldSelection(query))
       let strategies = query.all("strategy")
       let name = query["name"].flatMap { $0.isEmpty ? nil : $0 }

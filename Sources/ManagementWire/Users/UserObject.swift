@@ -122,13 +122,13 @@ extension Call {
   /// The parameters of the query.
   ///
   /// - Throws: `.queryMalformed`.
-  var query: FormValues { get throws(Failure) { try query(repeating: nil) } }
+  var query: FormValues { get throws(Failure) { try query(repeating: .none) } }
 
-  /// Returns the parameters of the query, of which one may be repeated.
+  /// Returns the parameters of the query.
   ///
   /// - Throws: `.queryMalformed`.
-  func query(repeating list: String?) throws(Failure) -> FormValues {
-    guard let query = FormValues(request.query, repeating: list) else {
+  func query(repeating repetition: FormValues.Repetition) throws(Failure) -> FormValues {
+    guard let query = FormValues(request.query, repeating: repetition) else {
       throw .queryMalformed(
         "The query must be percent-encoded UTF-8, and each parameter may occur once."
       )

@@ -20,12 +20,20 @@ struct AuthorizationParameters {
   /// The longest value that is stored.
   static let longest = 2_048
 
+  /// The parameters without which the client or its way back is unknown.
+  private static let unique = ["client_id", "redirect_uri", "response_mode", "state"]
+
   /// Checks the parameters of a request.
   ///
   /// - Throws: `.unknownApplication`, `.unregisteredRedirect`, and `.formMalformed` for parameters that
   ///   cannot be read. These must not be sent to any redirect URI.
   @EventLoop init(_ call: Call) async throws(Failure) {
-    let values = try call.parameters()
+    let values = try call.parameters(repeating: .any)
+    guard
+      !values.repeated.contains(where: { name in
+        Self.unique.contains { $0.hasSameBytes(as: name) }
+      })
+    else { throw .formMalformed }
     let context = call.context
     guard let id = values["client_id"].flatMap({ ClientID($0) }),
       let client = try await Clients.client(id, of: context.app.id, context),
@@ -53,7 +61,13 @@ struct AuthorizationParameters {
   ) async throws(Failure) -> (ResourceServer?, AuthorizationError?) {
     let (context, issuer) = (call.context, call.issuer)
     var (server, fault): (ResourceServer?, AuthorizationError?) = (nil, nil)
-    if let audience = Provider.api(values["audience"] ?? values["resource"], at: issuer) {
+    var named: String?
+    do throws(NamedAPI.Fault) {
+      named = try NamedAPI.of(values["audience"], values.all(NamedAPI.resource))
+    } catch {
+      fault = AuthorizationError("invalid_target", error.description)
+    }
+    if let audience = Provider.api(named, at: issuer) {
       server = try await ResourceServers.find(
         audience: audience, at: issuer, of: context.app.id, context
       )
@@ -88,6 +102,7 @@ struct AuthorizationParameters {
     var request = try redirecting(values, client)
     var fault: AuthorizationError?
     do throws(AuthorizationError) {
+      try readNames(values)
       try readResponse(values, client, into: &request)
       try readProof(values, client, into: &request)
       try readPrompts(values, into: &request)
@@ -129,6 +144,13 @@ struct AuthorizationParameters {
     var request = AuthorizationRequest(client: client.id, redirect: redirect)
     request.namesRedirect = !named.isEmpty
     return request
+  }
+
+  /// - Source: RFC 6749 section 3.1: no parameter may be repeated. RFC 8707 section 2: a resource may.
+  private static func readNames(_ values: FormValues) throws(AuthorizationError) {
+    let again = values.repeated.first { !$0.hasSameBytes(as: NamedAPI.resource) }
+    guard let again else { return }
+    throw AuthorizationError("invalid_request", "\(again.excerpt(100)) occurs more than once.")
   }
 
   private static func readResponse(

@@ -15,7 +15,8 @@ import WireKit
       summary: "Sign a user in for an application", authorize
     ),
     Route(
-      .post, "/authorize", access: .open, body: .of(.form, limit: 16_384), isCrossOrigin: false,
+      .post, "/authorize", access: .open, body: .of(.form, limit: 16_384).repeating(.any),
+      isCrossOrigin: false,
       summary: "Sign a user in for an application, with the parameters in the body", authorize
     ),
   ]

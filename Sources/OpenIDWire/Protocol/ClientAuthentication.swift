@@ -120,14 +120,19 @@ import WireKit
 /// The parameters of a request to the token endpoint, in JSON or as a form.
 struct TokenParameters {
   private let value: @Sendable (String) -> String?
+  private let resources: [String]
 
   /// Reads the body; a member of another type than string counts as absent.
   @EventLoop init(_ call: Call) {
     switch call.body {
-    case .form(let form): value = { form[$0] }
+    case .form(let form):
+      value = { form[$0] }
+      resources = form.all(NamedAPI.resource)
     default:
       let json = call.json
       value = { json[$0]?.string }
+      let resource = json[NamedAPI.resource]
+      resources = (resource?.array.map(Array.init) ?? [resource ?? .null]).map { $0.string ?? "" }
     }
   }
 
@@ -144,18 +149,41 @@ struct TokenParameters {
 
   /// Returns the API that the request names by `audience` or by `resource`; nil for none.
   ///
-  /// - Throws: `invalid_target` if they name different ones.
-  /// - Source: RFC 8707 section 2.
+  /// - Throws: `invalid_target` if they name several.
   func audience() throws(TokenError) -> String? {
-    guard let resource = self["resource"] else { return self["audience"] }
-    if let audience = self["audience"], !audience.hasSameBytes(as: resource) {
-      throw .invalidTarget("audience and resource name different APIs.")
+    do throws(NamedAPI.Fault) {
+      return try NamedAPI.of(self["audience"], resources)
+    } catch {
+      throw .invalidTarget(error.description)
     }
-    return resource
   }
 
   /// The scopes, once each; nil if the client names none.
   var scopes: [String]? {
     self["scope"].map { [String](scopes: $0) }
+  }
+}
+
+/// The API that a request names, by `audience` or by `resource`.
+///
+/// - Source: RFC 8707 section 2.
+enum NamedAPI {
+  static let resource = "resource"
+
+  /// Why a request names no single API, which is `invalid_target`.
+  struct Fault: Error {
+    let description: String
+  }
+
+  /// Returns the API that a request names; nil for none.
+  static func of(_ audience: String?, _ resources: [String]) throws(Fault) -> String? {
+    guard resources.count < 2 else {
+      throw Fault(description: "A token is for one API: send one resource.")
+    }
+    guard let resource = resources.first, !resource.isEmpty else { return audience }
+    if let audience, !audience.isEmpty, !audience.hasSameBytes(as: resource) {
+      throw Fault(description: "audience and resource name different APIs.")
+    }
+    return resource
   }
 }

@@ -146,8 +146,8 @@ extension Call {
   /// - Throws: `.formMalformed`.
   func redirectToQuery(_ path: String) throws(Failure) -> Response {
     let form = try parameters()
-    let pairs = form.names.map { name in
-      "\(PercentCoding.encode(name))=\(PercentCoding.encode(form[name] ?? ""))"
+    let pairs = form.pairs.map { name, value in
+      "\(PercentCoding.encode(name))=\(PercentCoding.encode(value))"
     }
     return redirect(to: LocalPath(checked: "\(path)?\(pairs.joined(separator: "&"))"))
   }
@@ -155,9 +155,13 @@ extension Call {
   /// The parameters of the query, or of the form in the body.
   ///
   /// - Throws: `.formMalformed`.
-  func parameters() throws(Failure) -> FormValues {
+  func parameters(
+    repeating repetition: FormValues.Repetition = .none
+  ) throws(Failure) -> FormValues {
     if case .form(let form) = body { return form }
-    guard let query = FormValues(request.query) else { throw .formMalformed }
+    guard let query = FormValues(request.query, repeating: repetition) else {
+      throw .formMalformed
+    }
     return query
   }
 }

@@ -88,6 +88,7 @@ import WireKit
 extension BodyRule {
   /// The body of the token endpoint and its siblings, in which SDKs send JSON or a form.
   static let token = BodyRule.of(.form, .json, limit: 65_536)
+    .repeating(.only(NamedAPI.resource))
 }
 
 extension DirectGrant {
