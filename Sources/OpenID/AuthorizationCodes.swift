@@ -105,6 +105,8 @@ package import Tenancy
       // A refusal must not use the code up.
       try provider.require(proof.audience, toBe: request.audience)
       let fault = proof.fault(for: request)
+      // A callback that the client no longer has gets no tokens.
+      let isRegistered = client.mayReceive(at: request.redirect, by: request.mode)
       // Concurrent changes of credentials run before this, or end the new session. The transaction of
       // an earlier exchange has ended, also on the node of the session.
       _ = transaction.send(SessionsQueries.lockUser, row.user)
@@ -114,13 +116,13 @@ package import Tenancy
           return .refused(.invalidCodeOfClient)
         }
         let session = try await transaction.run(ClientSessionQueries.find, row.user, redeemed)
-        guard let session = session.first, session.generation == 1 else {
+        guard isRegistered, let session = session.first, session.generation == 1 else {
           throw .invalidCodeOfClient
         }
         return .tokens(session, request)
       }
       if let fault { throw fault }
-      guard row.isValid else { throw .invalidCodeOfClient }
+      guard row.isValid, isRegistered else { throw .invalidCodeOfClient }
       let session = try await open(row, request, for: client, in: transaction)
       _ = transaction.send(
         AuthorizationCodeQueries.redeem, context.app.id, id, session.session, memory

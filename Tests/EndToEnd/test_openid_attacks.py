@@ -282,6 +282,24 @@ class Redirects(OpenIDCase):
             self.error(self.site.request("POST", "/oauth/token", form, FORM), 400, "invalid_request")
             self.expect(self.post("/oauth/token", {**body, "resource": [self.API]}), 200)
 
+    def test_a_callback_that_is_gone_gets_no_tokens(self):
+        client = self.new_client("single_page", "--callback", CALLBACK)
+        party = Party(self, client, scope="openid")
+        code = party.code(self.signed_in(party, self.user()[0]))
+
+        def callbacks(*urls):
+            self.site.dossier("client", "set", client["id"], "callback_urls=" + ",".join(urls))
+
+        callbacks(CALLBACK + "2")
+        self.error(party.exchange(code), 400, "invalid_grant", INVALID_CODE)
+        # The refusal did not use the code.
+        callbacks(CALLBACK + "2", CALLBACK)
+        tokens = self.expect(party.exchange(code), 200).json
+        # A repetition is refused too, and ends no session.
+        callbacks(CALLBACK + "2")
+        self.error(party.exchange(code), 400, "invalid_grant", INVALID_CODE)
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
+
     def test_markup_in_parameters_stays_text(self):
         mark = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
         for parameters in [{"login_hint": mark}, {"redirect_uri": mark}, {"client_id": mark},
