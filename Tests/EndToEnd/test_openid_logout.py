@@ -1,9 +1,14 @@
 """`/v2/logout`, where Auth0's SDKs sign users out."""
 
+import html
+import json
 import unittest
 import urllib.parse
 
+from browser import Pages
 from hosted import PASSWORD
+from hosted_browser import BrowserCase
+from machine import wait_until
 from openid import CALLBACK, FORM, LOGOUT, OpenIDCase, Party, target as reached
 
 NATIVE = "com.Example.my-app://id.example.com/ios/com.Example.my-app/callback"
@@ -218,10 +223,30 @@ class Questions(LogoutCase):
         tokens, _ = self.tokens(scope="openid")
         own = {"client_id": self.spa["id"]}
         for headers in [{"Sec-Fetch-Dest": "image"}, {"Sec-Fetch-Dest": "iframe"},
-                        {"Sec-Fetch-Dest": "empty"}, {"Sec-Fetch-Dest": "Document"},
-                        {"Sec-Fetch-Dest": "document", "Sec-Purpose": "prefetch;prerender"}]:
+                        {"Sec-Fetch-Dest": "empty"}, {"Sec-Fetch-Dest": "Document"}]:
             self.asks(tokens, headers=headers, **own)
         page = self.logout(headers={"Sec-Fetch-Dest": "document"}, returnTo=LOGOUT, **own)
+        self.assertEqual(page.location, LOGOUT)
+        self.assertFalse(self.is_signed_in())
+
+    def test_a_request_that_fetches_ahead_signs_nobody_out(self):
+        tokens, _ = self.tokens(scope="openid")
+        own = {"client_id": self.spa["id"], "returnTo": LOGOUT}
+        named = urllib.parse.urlencode(
+            {"id_token_hint": tokens["id_token"], "post_logout_redirect_uri": LOGOUT})
+        for headers in [{"Sec-Fetch-Dest": "document", "Sec-Purpose": "prefetch;prerender"},
+                        {"Sec-Purpose": "prefetch"}, {"Purpose": "prefetch"},
+                        {"X-Purpose": "preview"}, {"X-Moz": "prefetch"}]:
+            with self.subTest(headers):
+                pages = [self.logout(headers=headers, **own), self.visitor.send(
+                    "GET", f"/oidc/logout?{named}", follow=False, **headers)]
+                for page in pages:
+                    # The browser drops an error, and asks again when the user follows the link.
+                    self.assertEqual((page.status, page.location), (403, None))
+                    self.assertEqual(page.headers["Cache-Control"], "no-store")
+                self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
+                self.assertTrue(self.is_signed_in())
+        page = self.visitor.send("GET", f"/oidc/logout?{named}", follow=False)
         self.assertEqual(page.location, LOGOUT)
         self.assertFalse(self.is_signed_in())
 
@@ -250,6 +275,37 @@ class Questions(LogoutCase):
         self.assertEqual(self.userinfo(stays["access_token"]).status, 200)
         self.assertTrue(self.is_signed_in(id_token_hint=stays["id_token"]))
         self.assertFalse(self.is_signed_in(id_token_hint=own["id_token"]))
+
+
+class Browsers(BrowserCase, LogoutCase):
+    def test_links_that_chromium_fetches_ahead_sign_nobody_out(self):
+        email, _ = self.user()
+        self.open("/account")
+        self.send(email=email)
+        self.send(password=PASSWORD)
+        query = urllib.parse.urlencode({"client_id": self.spa["id"], "returnTo": LOGOUT})
+        for number, path in enumerate(["/v2/logout", "/oidc/logout"]):
+            for ahead in ["link", "rules"]:
+                url = f"{self.server}{path}?{query}&case={number}{ahead}"
+                rules = json.dumps({"prefetch": [{"urls": [url], "eagerness": "immediate"}]})
+                head = {"link": f'<link rel="prefetch" href="{html.escape(url)}">',
+                        "rules": f'<script type="speculationrules">{rules}</script>'}[ahead]
+                folder = self.site.folder / f"ahead-{number}-{ahead}"
+                folder.mkdir()
+                (folder / "index.html").write_text(f"<!doctype html><title>x</title>{head}<h1>x</h1>")
+                pages = Pages(folder)
+                self.addCleanup(pages.stop)
+                before = self.requests(path)
+                self.browser.open(pages.origin + "/index.html")
+                wait_until(lambda: len(self.requests(path)) > len(before), what=f"{ahead} of {path}")
+                with self.subTest(path=path, ahead=ahead):
+                    self.assertEqual([line["status"] for line in self.requests(path)][len(before):],
+                                     [403])
+        self.open("/account")
+        self.assertIn(email, self.browser.find("main").text)
+
+    def requests(self, path):
+        return [line for line in self.site.logged() if line["route"].endswith(path)]
 
 
 if __name__ == "__main__":

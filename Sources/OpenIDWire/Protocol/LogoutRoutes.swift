@@ -42,6 +42,7 @@ import WireKit
   /// Without a name, any page could send the request, so the user is asked.
   private static func begin(_ call: Call) async throws(Failure) -> Response {
     if call.request.method == .post { return try call.redirectToQuery(path) }
+    try call.request.refuseFetchAhead()
     let request = try await LogoutRequest(call.parameters(), call)
     call.findSignInDevice()
     if let user = try await request.user(call) {
@@ -186,6 +187,7 @@ extension Call {
   ]
 
   private static func begin(_ call: Call) async throws(Failure) -> Response {
+    try call.request.refuseFetchAhead()
     let request = try await DirectLogoutRequest(call.parameters(), call.context)
     call.findSignInDevice()
     guard let (leaving, isProven) = try await leaving(request, call) else {
@@ -274,19 +276,37 @@ private struct DirectLogoutRequest {
 extension Request {
   /// Whether the browser opens the response as a page, as far as it says so.
   ///
-  /// An image, a frame or a script of another page could otherwise send the request unnoticed, and a
-  /// browser may fetch links ahead. Cookies go with these if both pages share a site.
+  /// An image, a frame or a script of another page could otherwise send the request unnoticed.
+  /// Cookies go with these if both pages share a site.
   /// - Source: W3C Fetch Metadata Request Headers section 2.
   fileprivate var isNavigation: Bool {
-    field(.fetchDestination)?.hasSameBytes(as: "document") != false && !has(.purpose)
+    field(.fetchDestination)?.hasSameBytes(as: "document") != false
   }
+
+  /// Refuses a request by which the browser fetches a link ahead, before its user follows it.
+  ///
+  /// It drops the response of an error, and sends the request again once the user follows the link.
+  /// - Throws: `.fetchedAhead`.
+  fileprivate func refuseFetchAhead() throws(Failure) {
+    guard !FieldName.purposes.contains(where: has) else { throw .fetchedAhead }
+  }
+}
+
+extension ErrorType {
+  fileprivate static let fetchedAhead = ErrorType("fetched_ahead", .forbidden)
+    .titled("The browser has fetched this page ahead, and it has an effect.")
+    .remedied("Open the page.")
+}
+
+extension Failure {
+  fileprivate static var fetchedAhead: Failure { Failure(.fetchedAhead) }
 }
 
 extension FieldName {
   /// The use that the browser makes of the response.
   static let fetchDestination = FieldName("Sec-Fetch-Dest")
-  /// Present if the browser fetches ahead.
-  static let purpose = FieldName("Sec-Purpose")
+  /// Present if the browser fetches ahead: one of them, by its kind and age.
+  static let purposes = ["Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"].map { FieldName($0) }
 }
 
 /// The user of a sign-out that a client asks for without proof.

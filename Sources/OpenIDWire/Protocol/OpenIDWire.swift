@@ -30,7 +30,7 @@ package struct OpenIDWire: Wire {
     Self.endpoints + ["/authorize", "/oidc", "/v2", "/u", "/account"]
   }
 
-  package var fields: [FieldName] { [.fetchDestination, .purpose] }
+  package var fields: [FieldName] { [.fetchDestination] + FieldName.purposes }
 
   package var crossOrigin: CrossOriginFields { .auth0 }
 
