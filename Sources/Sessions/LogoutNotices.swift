@@ -50,7 +50,13 @@ import Tenancy
     of user: UserID, app: AppID, isDeleted: Bool = false, in transaction: Transaction
   ) async throws(Failure) {
     var clients: [ClientID: Client?] = [:]
-    for ended in try await transaction.run(LogoutNoticeQueries.take, user, isDeleted) {
+    for row in try await transaction.run(LogoutNoticeQueries.take, user, isDeleted) {
+      guard let ended = row.session else {
+        transaction.context.mailer.report(
+          "no logout notice about the session \(row.id): its row has no client or no issuer"
+        )
+        continue
+      }
       if clients[ended.client] == nil {
         clients[ended.client] = try await Clients.known(ended.client, of: app, in: transaction)
       }
@@ -80,17 +86,29 @@ struct DueNotices: RowDecodable {
 }
 
 /// A session whose client must get a message.
-struct EndedClientSession: RowDecodable {
+struct EndedClientSession {
   let session: SessionID
   let client: ClientID
   let issuer: String
   let reason: String
+}
+
+/// The row of a session whose client must get a message.
+struct EndedSessionRow: RowDecodable {
+  let id: SessionID
+  /// Nil if a client or an issuer is missing, which only a change by SQL can cause.
+  let session: EndedClientSession?
 
   init(from row: Row) throws(DatabaseError) {
-    session = try row.id(0)
-    client = try row.id(1)
-    issuer = try row.text(2)
-    reason = try row.text(3)
+    id = try row.id(0)
+    let (client, issuer): (ClientID?, String?) = (row.id(ifAny: 1), row.text(ifAny: 2))
+    guard let client, let issuer else {
+      session = nil
+      return
+    }
+    session = EndedClientSession(
+      session: id, client: client, issuer: issuer, reason: try row.text(3)
+    )
   }
 }
 
@@ -111,7 +129,7 @@ package enum LogoutNoticeQueries {
   /// Takes the sessions of a user whose clients must get a message.
   ///
   /// - Parameter 2: whether to take live sessions too.
-  static let take = Statement<EndedClientSession, UserID, Bool>(
+  static let take = Statement<EndedSessionRow, UserID, Bool>(
     "logout_notices.take",
     """
     update sessions set notifies = false

@@ -91,6 +91,37 @@ class LockedUser(BackChannelCase):
         self.wait_for_an_empty_queue()
 
 
+class DamagedRows(BackChannelCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.set_logout_url(cls.spa)
+
+    def test_a_session_without_an_issuer_stops_no_notice(self):
+        email, user = self.user()
+        sessions = []
+        for _ in range(3):
+            self.visitor = self.new_visitor()
+            tokens, _ = self.tokens(email, scope="openid")
+            sessions.append(claims(tokens["id_token"])["sid"])
+        damaged, stray, whole = sessions
+        self.site.sql(f"update sessions set issuer = null where session_id = '{damaged}'")
+        self.site.sql(f"update sessions set client_id = null where session_id = '{stray}'")
+        self.site.sql("update sessions set ended_at = now(), end_reason = 'logout' "
+                      f"where notifies and user_id = '{user}'")
+        self.assertEqual(self.message()["sid"], whole)
+        self.wait_for_an_empty_queue()
+        for session in [damaged, stray]:
+            self.assertTrue(any(f"no logout notice about the session {session}" in line
+                                for line in self.site.messages()), session)
+        # The deletion of such a user succeeds too.
+        self.visitor = self.new_visitor()
+        tokens, _ = self.tokens(email, scope="openid")
+        session = claims(tokens["id_token"])["sid"]
+        self.site.sql(f"update sessions set issuer = null where session_id = '{session}'")
+        self.site.dossier("user", "delete", "--app", "default", user, "--yes")
+
+
 class BackChannel(BackChannelCase):
     @classmethod
     def setUpClass(cls):
