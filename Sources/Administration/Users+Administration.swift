@@ -196,7 +196,7 @@ extension Users {
       }
       let token = EmailToken(purpose, to: address.text, of: user, in: nil, context)
       guard let link = token.issue(ticket, in: transaction) else {
-        throw Failure(.noHostName)
+        throw .noHostName
       }
       Event("ticket_create", of: user, detail: ["purpose": .string(purpose.rawValue)])
         .record(in: transaction)

@@ -87,7 +87,7 @@ import WireKit
   /// Throws `.insufficientScope` if the key has opened the session, which then cannot remove it.
   private static func requireOtherOpener(than key: APIKeyID, _ call: Call) async throws(Failure) {
     let opener = try await APIKeys.opener(of: call.user, call.context)
-    guard opener != key else { throw .insufficientScope(Scopes.updateIdentities) }
+    guard opener != key else { throw .insufficientScope(scope: Scopes.updateIdentities) }
   }
 
   private static func changing(

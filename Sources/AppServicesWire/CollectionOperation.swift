@@ -31,7 +31,7 @@ enum CollectionOperation: String, Sendable {
           try changed(by: arguments, document, rules)
         }
       } catch {
-        guard error.type == .memberNotWritable else { throw error }
+        guard error.is(.memberNotWritable) else { throw error }
         return .failure(.notPermitted(right(for: arguments)))
       }
     }

@@ -82,7 +82,7 @@ import WireKit
       }
       do throws(Failure) {
         try await Users.registerOnly(credentials, call.context)
-      } catch let error where error.type == .invalid {
+      } catch let error where error.is(.invalid) {
         return try refused(error.faults, call)
       }
       return Response(.created, json: Array("{}".utf8))
@@ -107,7 +107,7 @@ import WireKit
       }
       do throws(Failure) {
         try await Emails.resetOnly(values[0], password: values[1], call.context)
-      } catch let error where error.type == .invalid {
+      } catch let error where error.is(.invalid) {
         return try refused(error.faults, call)
       }
       return Response(.noContent)

@@ -56,7 +56,7 @@ import WireKit
         }
     } catch .wrongCredentials where provider != .localUserpass {
       return ServiceError.authError.response(to: call)
-    } catch let error where error.type == .invalidExternalToken {
+    } catch let error where error.is(.invalidExternalToken) {
       call.failure = error
       let issuers = try await TokenLogin.issuers(of: context)
       return
@@ -79,7 +79,7 @@ import WireKit
   /// Throws `.insufficientScope` if another wire issued the access token.
   static func requireOwnAccessToken(of call: Call, for scope: String) throws(Failure) {
     guard try AccessTokens.claimedType(of: call.request.bearerToken) == "access" else {
-      throw .insufficientScope(scope)
+      throw .insufficientScope(scope: scope)
     }
   }
 
@@ -128,7 +128,7 @@ import WireKit
     } catch .emailUnverified {
       return ServiceError(.badRequest, "the email address must be confirmed first", .auth)
         .response(to: call)
-    } catch let error where error.type == .invalidExternalToken {
+    } catch let error where error.is(.invalidExternalToken) {
       call.failure = error
       return ServiceError(.badRequest, "the token is refused: \(error.explanation)", .auth)
         .response(to: call)

@@ -183,7 +183,7 @@ enum ServiceErrorCode: String, CaseIterable, Sendable {
 extension ServiceError {
   /// Creates the error of a rejected call.
   @EventLoop init(_ failure: Failure, of call: Call) {
-    switch failure.type {
+    switch failure {
     case .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded:
       self = Self.unauthenticated(failure, call)
     case .unknownApp, .wireDisabled: self = Self.unknownApp(call)
@@ -201,7 +201,7 @@ extension ServiceError {
 
   /// The errors whose texts or codes the SDKs and their apps know.
   private static func known(_ failure: Failure) -> ServiceError? {
-    switch failure.type {
+    switch failure {
     case .routeNotFound, .pathMalformed:
       ServiceError(.notFound, "there is nothing at this path", .notFound)
     case .methodNotAllowed:
@@ -304,7 +304,7 @@ extension ServiceError {
   /// realm-web would request one forever.
   @EventLoop private static func unauthenticated(_ failure: Failure, _ call: Call) -> ServiceError {
     let token = try? call.request.bearerToken
-    if failure.type == .tokenMissing {
+    if failure.is(.tokenMissing) {
       return ServiceError(.unauthorized, "must authenticate first", .missingAuth)
     }
     guard let token else { return emptyBearer(call) }

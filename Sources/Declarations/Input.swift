@@ -65,7 +65,7 @@ extension Operation {
     takes input: Input<repeat each Value>,
     versions: Versions = .none,
     gives: [Answer],
-    refuses: [ErrorType] = [],
+    refuses: [Failure] = [],
     summary: String,
     _ handler:
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response

@@ -17,7 +17,7 @@ package struct Operation: Sendable {
 
   package init(
     _ method: Method, _ pattern: String, access: Access, takes input: Input<> = .none,
-    versions: Versions = .none, gives: [Answer], refuses: [ErrorType] = [], summary: String,
+    versions: Versions = .none, gives: [Answer], refuses: [Failure] = [], summary: String,
     _ handler: @escaping Route.Handler
   ) {
     route = Route(
@@ -28,7 +28,7 @@ package struct Operation: Sendable {
     takes = input
     self.versions = versions
     self.gives = gives
-    self.refuses = refuses
+    self.refuses = refuses.map(\.type)
   }
 }
 
@@ -171,16 +171,16 @@ extension Operation {
   /// All kinds of problems that the route can return.
   package var problems: [ErrorType] {
     var all = Set(ErrorType.everywhere + route.access.problems + route.body.problems + refuses)
-    if takes.shape != nil || !takes.query.isEmpty { all.insert(.invalid) }
+    if takes.shape != nil || !takes.query.isEmpty { all.insert(Failure.invalid.type) }
     if !parameters.isEmpty { all.formUnion(ErrorType.path) }
     if route.method == .post { all.formUnion(ErrorType.post) }
     switch versions {
     case .none, .tagged: break
-    case .read: all.insert(.notFound)
-    case .write: all.formUnion([.notFound, .invalid])
-    case .conflict: all.insert(.versionConflict)
+    case .read: all.insert(Failure.notFound.type)
+    case .write: all.formUnion(ErrorType.types(.notFound, .invalid))
+    case .conflict: all.insert(Failure.versionConflict.type)
     }
-    return ErrorType.all.filter(all.contains)
+    return ErrorType.sorted(all)
   }
 
   /// The problems that do not follow from access, path and body.
@@ -190,7 +190,7 @@ extension Operation {
         + (parameters.isEmpty ? [] : ErrorType.path)
         + (route.method == .post ? ErrorType.post : [])
         + (route.body == .none ? [] : ErrorType.body)
-        + (readsJSON ? ErrorType.json + [.invalid] : [])
+        + (readsJSON ? ErrorType.json + ErrorType.types(.invalid) : [])
     )
     return problems.filter { !given.contains($0) }
   }
@@ -201,7 +201,7 @@ extension Operation {
   package var countsAsUnwritten: Bool { route.pattern.hasSuffix("metadata") }
 
   /// Whether a rate limit applies to the route.
-  package var isGuarded: Bool { refuses.contains(.tooManyAttempts) }
+  package var isGuarded: Bool { refuses.contains(Failure.tooManyAttempts.type) }
 
   /// The names of the path parameters, in order.
   package var parameters: [String] {
@@ -222,38 +222,49 @@ extension Operation {
 
 extension ErrorType {
   /// The problems of every route: refusals by nginx, an unknown app, and failures of the server.
-  package static let everywhere: [ErrorType] = [
+  package static let everywhere = types(
     .requestMalformed, .conditionMalformed, .preconditionFailed, .unknownApp, .bodyTooLarge,
-    .uriTooLong,
-    .tooManyRequests,
-    .headerTooLarge, .internalError, .overloaded, .databaseUnavailable, .serverUnavailable,
-  ]
+    .uriTooLong, .tooManyRequests, .headerTooLarge, .internalError, .overloaded,
+    .databaseUnavailable, .serverUnavailable
+  )
 
   /// The problems of every route that reads JSON.
   package static let json: [ErrorType] = JSONError.Reason.allCases.map(\.type)
-  package static let body: [ErrorType] = [.mediaType, .bodyTruncated]
+  package static let body = types(.mediaType, .bodyTruncated)
   /// The problems of every POST.
   ///
   /// Some occur only if the route stores responses, some only otherwise.
-  package static let post: [ErrorType] = [
+  package static let post = types(
     .idempotencyKeyMalformed, .idempotencyKeyUnsupported, .idempotencyKeyReused,
-    .idempotencyKeyInUse, .idempotencyResponseLost,
-  ]
+    .idempotencyKeyInUse, .idempotencyResponseLost
+  )
   /// The problems of every route with path parameters.
-  package static let path: [ErrorType] = [.pathMalformed, .notFound]
+  package static let path = types(.pathMalformed, .notFound)
+
+  /// Returns the types of failures, in their order.
+  package static func types(_ failures: Failure...) -> [ErrorType] { failures.map(\.type) }
+
+  /// Returns types by status and code.
+  package static func sorted(_ types: Set<ErrorType>) -> [ErrorType] {
+    types.sorted { ($0.status.code, $0.code) < ($1.status.code, $1.code) }
+  }
 
   /// Whether the reference lists the problem once for all routes.
   package var isCommon: Bool {
-    (Self.everywhere + Self.json + Self.body + Self.post + [.pathMalformed]).contains(self)
+    (Self.everywhere + Self.json + Self.body + Self.post + Self.types(.pathMalformed))
+      .contains(self)
   }
 }
 
 extension Access {
-  package static let userProblems: [ErrorType] = [
-    .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope,
-  ]
-  package static let clientProblems: [ErrorType] = [.unknownClient, .insufficientScope]
-  package static let deviceProblems: [ErrorType] = [.deviceUnknown, .originForbidden]
+  package static let userProblems = ErrorType.types(
+    .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope
+  )
+  private static let bearerProblems = ErrorType.types(
+    .tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope
+  )
+  package static let clientProblems = ErrorType.types(.unknownClient, .insufficientScope)
+  package static let deviceProblems = ErrorType.types(.deviceUnknown, .originForbidden)
 
   /// The problems that follow from the credentials alone.
   fileprivate var impliedProblems: [ErrorType] {
@@ -269,12 +280,11 @@ extension Access {
   fileprivate var problems: [ErrorType] {
     switch self {
     case .open: Self.deviceProblems
-    case .user(_, .fresh): Self.userProblems + [.reauthenticationRequired]
+    case .user(_, .fresh): Self.userProblems + ErrorType.types(.reauthenticationRequired)
     case .user, .device, .client, .operator: impliedProblems
-    case .loopback: [.internalOnly]
-    case .bearer(_, .fresh):
-      [.tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope, .reauthenticationRequired]
-    case .bearer: [.tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope]
+    case .loopback: ErrorType.types(.internalOnly)
+    case .bearer(_, .fresh): Self.bearerProblems + ErrorType.types(.reauthenticationRequired)
+    case .bearer: Self.bearerProblems
     case .anyOf(let all): all.flatMap(\.problems)
     }
   }
@@ -285,7 +295,7 @@ extension BodyRule {
     formats.flatMap { format in
       switch format {
       case .json, .mergePatch: ErrorType.body + ErrorType.json
-      case .jsonPatch: ErrorType.body + ErrorType.json + [.patchMalformed]
+      case .jsonPatch: ErrorType.body + ErrorType.json + ErrorType.types(.patchMalformed)
       case .form, .multipart, .bytes: ErrorType.body
       }
     }

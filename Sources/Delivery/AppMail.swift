@@ -273,17 +273,13 @@ package struct MailPages: Sendable {
     async throws(Failure) -> String
 }
 
-extension ErrorType {
-  package static let mailNotConfigured = ErrorType("mail_not_configured", .unavailable)
-    .titled("This deployment does not send email.")
-    .remedied("Set the setting mail to a relay or a folder.")
-
-  package static let mailErrors = [mailNotConfigured]
-}
-
 extension Failure {
   /// The request needs a mail, but mail delivery is not configured.
-  package static let mailNotConfigured = Failure(.mailNotConfigured, retryAfter: .seconds(3_600))
+  package static let mailNotConfigured = Failure(
+    "mail_not_configured", .unavailable, retryAfter: .seconds(3_600)
+  )
+  .titled("This deployment does not send email.")
+  .remedied("Set the setting mail to a relay or a folder.")
 }
 
 extension MailError {

@@ -325,7 +325,7 @@ import Postgres
       case .unreachable(let reason): .unreachable(reason: reason)
       }
     } catch {
-      return .failed(reason: "\(error)", isPassing: error.type != .internalError)
+      return .failed(reason: "\(error)", isPassing: !error.is(.internalError))
     }
   }
 

@@ -16,7 +16,7 @@ extension DocumentKind {
   ///
   /// The same permission covers the versions of a document.
   @EventLoop package func requireReadable(_ context: RequestContext) throws(Failure) {
-    guard isReadable(context) else { throw .insufficientScope(readScope) }
+    guard isReadable(context) else { throw .insufficientScope(scope: readScope) }
   }
 
   @EventLoop package func isReadable(_ context: RequestContext) -> Bool {
@@ -30,7 +30,7 @@ extension DocumentKind {
     let isWritable =
       context.principal.user != nil
       ? self != .appMetadata : context.principal.scopes.contains(updateScope)
-    guard isWritable else { throw .insufficientScope(updateScope) }
+    guard isWritable else { throw .insufficientScope(scope: updateScope) }
   }
 }
 

@@ -133,7 +133,7 @@ package struct DocumentWrite {
     }
   }
 
-  private var tooLarge: Failure { .documentTooLarge(limit: document.limit) }
+  private var tooLarge: Failure { .documentTooLarge(above: document.limit) }
 }
 
 /// The rows that follow from a write of a document, in its transaction.

@@ -114,7 +114,7 @@ extension Documents {
     do throws(JSONError) {
       return try JSON.parse(body, limits: .stored)
     } catch {
-      throw .internalError("a stored document does not parse: \(error.detail)")
+      throw .internalError(reason: "a stored document does not parse: \(error.detail)")
     }
   }
 
@@ -134,7 +134,7 @@ extension Documents {
       switch error {
       case .testFailed(let pointer): throw .patchTestFailed(pointer: pointer)
       case .notApplicable(let pointer, let reason), .malformed(let pointer, let reason):
-        throw .patchNotApplicable(pointer: pointer, reason: reason)
+        throw .patchNotApplicable(at: pointer, reason)
       }
     }
   }

@@ -365,56 +365,40 @@ package enum DocumentsQueries {
   package static let all: [any PreparedStatement] = [read, fetch, version, update, create, delete]
 }
 
-extension ErrorType {
-  package static let patchTestFailed = ErrorType("patch_test_failed", .conflict)
+extension Failure {
+  package static let patchTestFailed = Failure("patch_test_failed", .conflict)
     .titled("A test operation of the patch failed.")
     .remedied("Read the document again, and make a new patch.")
-  package static let documentTooLarge = ErrorType("document_too_large", .tooLarge)
+  package static let documentTooLarge = Failure("document_too_large", .tooLarge)
     .titled("The document would become too large.")
     .remedied("Send at most as many bytes as limit allows.")
-  package static let schemaMismatch = ErrorType("schema_mismatch", .invalid)
+  package static let schemaMismatch = Failure("schema_mismatch", .invalid)
     .titled("The document would not match the app's schema.")
     .remedied("Correct the places that errors lists. dossier schema show prints the app's schema.")
-  package static let memberNotWritable = ErrorType("member_not_writable", .forbidden)
+  package static let memberNotWritable = Failure("member_not_writable", .forbidden)
     .titled("The app does not let users write a member of the document.")
     .remedied(
       "Leave the member at the pointer as it is. The app's settings metadata_writable and "
         + "custom_data_writable name the members that users may write."
     )
-  package static let patchNotApplicable = ErrorType("patch_not_applicable", .invalid)
+  package static let patchNotApplicable = Failure("patch_not_applicable", .invalid)
     .titled("The patch cannot be applied to the document.")
     .remedied("The member errors names the failed operation. Read the document again.")
-  package static let updateRefused = ErrorType("update_refused", .invalid)
+  package static let updateRefused = Failure("update_refused", .invalid)
     .titled("The update cannot be applied to the document.")
     .remedied("Correct the operator that the pointer names. The code is MongoDB's.")
 
-  package static let documentErrors = [
-    patchTestFailed, documentTooLarge, schemaMismatch, patchNotApplicable, updateRefused,
-    memberNotWritable,
-  ]
-}
-
-extension Failure {
   package static func memberNotWritable(_ place: JSONPointer) -> Failure {
-    Failure(.memberNotWritable, at: place.description, "Users may not write this member.")
+    .memberNotWritable(at: place.description, "Users may not write this member.")
   }
 
   package static func patchTestFailed(pointer: String) -> Failure {
-    Failure(.patchTestFailed, at: pointer, "The stored value is different.")
-  }
-
-  package static func patchNotApplicable(pointer: String, reason: String) -> Failure {
-    Failure(.patchNotApplicable, at: pointer, reason)
-  }
-
-  package static func schemaMismatch(_ faults: [FieldError]) -> Failure {
-    Failure(.schemaMismatch, faults: faults)
+    .patchTestFailed(at: pointer, "The stored value is different.")
   }
 
   /// Returns the error for a stored document of more than `limit` bytes.
-  package static func documentTooLarge(limit: Int) -> Failure {
-    Failure(
-      .documentTooLarge,
+  package static func documentTooLarge(above limit: Int) -> Failure {
+    .documentTooLarge(
       limit: limit,
       "The document may have at most \(limit) bytes of UTF-8, with a space after each comma and "
         + "colon."
@@ -430,8 +414,7 @@ extension Failure {
     let pointer =
       error.pointer.hasPrefix(filters)
       ? "/array_filters" + error.pointer.dropFirst(filters.count) : place + error.pointer
-    return Failure(
-      .updateRefused,
+    return .updateRefused(
       faults: [FieldError(pointer, error.code.name, error.detail)],
       members: [
         ("operator_code", .number(JSONNumber(error.code.rawValue))),

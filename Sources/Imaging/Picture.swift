@@ -76,7 +76,7 @@ package struct ReplacedPicture: RowDecodable {
       (try? Data(bytes).write(to: URL(filePath: path), options: .atomic)) != nil
         && chmod(path, 0o644) == 0
     }
-    guard isWritten else { throw .internalError("\(path) cannot be written") }
+    guard isWritten else { throw .internalError(reason: "\(path) cannot be written") }
     return nil
   }
 
@@ -99,28 +99,22 @@ package struct ReplacedPicture: RowDecodable {
   }
 }
 
-extension ErrorType {
-  package static let pictureType = ErrorType("picture_type", .unsupportedMedia)
+extension Failure {
+  package static let pictureType = Failure("picture_type", .unsupportedMedia)
     .titled("The file is not a picture in an accepted format.")
     .remedied("Send JPEG, PNG, WebP, HEIF, AVIF or GIF. The server detects the format itself.")
-  package static let pictureTruncated = ErrorType("picture_truncated", .invalid)
+  package static let pictureTruncated = Failure("picture_truncated", .invalid)
     .titled("The picture file is truncated.")
     .remedied(fileRemedy)
-  package static let pictureDamaged = ErrorType("picture_damaged", .invalid)
+  package static let pictureDamaged = Failure("picture_damaged", .invalid)
     .titled("The picture file is damaged.")
     .remedied(fileRemedy)
-  package static let picturePixels = ErrorType("picture_pixels", .invalid)
+  package static let picturePixels = Failure("picture_pixels", .invalid)
     .titled("The picture has too many pixels, or a side of more than 16,384.")
     .remedied("Scale the picture down before the upload.")
-  package static let pictureTooComplex = ErrorType("picture_too_complex", .invalid)
+  package static let pictureTooComplex = Failure("picture_too_complex", .invalid)
     .titled("The picture needs too much time or memory to decode.")
     .remedied("Scale the picture down before the upload.")
 
-  package static let pictureErrors = [
-    pictureType, pictureTruncated, pictureDamaged, picturePixels, pictureTooComplex,
-  ]
-}
-
-extension ErrorType {
   private static let fileRemedy = "Ask the user for another file, or upload the file again."
 }

@@ -37,7 +37,7 @@ import PictureContract
     _ file: [UInt8], for owner: (any JobOwner)?
   ) async throws(Failure) -> Picture {
     guard file.count <= PictureLimits.input else {
-      throw .bodyTooLarge(limit: PictureLimits.input)
+      throw .bodyTooLarge(above: PictureLimits.input)
     }
     let latest = EventLoop.now() &+ pool.patience.nanoseconds
     let run: Result<Subprocess.Completion, EventLoopError>
@@ -53,7 +53,7 @@ import PictureContract
       throw Failure(error, retryAfter: Self.wait)
     }
     switch run {
-    case .failure(let error): throw .internalError(error.description)
+    case .failure(let error): throw .internalError(reason: error.description)
     case .success(let outcome):
       guard outcome.ending == .exited(PictureStatus.success.rawValue) else {
         // The system was short of memory.
@@ -89,13 +89,13 @@ extension Failure {
   /// Maps a status; `report` is for the operator, if the file is not the cause.
   private convenience init(_ status: PictureStatus, _ report: String) {
     switch status {
-    case .tooLarge: self.init(.bodyTooLarge, limit: PictureLimits.input)
+    case .tooLarge: self.init(.bodyTooLarge(limit: PictureLimits.input))
     case .notAccepted: self.init(.pictureType)
     case .truncated: self.init(.pictureTruncated)
     case .damaged: self.init(.pictureDamaged)
-    case .tooManyPixels: self.init(.picturePixels, limit: PictureLimits.pixels)
+    case .tooManyPixels: self.init(.picturePixels(limit: PictureLimits.pixels))
     case .tooSlow, .tooMuchMemory: self.init(.pictureTooComplex)
-    case .success, .unforeseen: self.init(.internalError, reason: report)
+    case .success, .unforeseen: self.init(.internalError(reason: report))
     }
   }
 
@@ -103,6 +103,6 @@ extension Failure {
   ///
   /// - Parameter signal: the signal that ended the decoder; 0 if its output was not a picture.
   fileprivate convenience init(hostileBySignal signal: Int32) {
-    self.init(.pictureDamaged, reason: "a picture ended its decoder by signal \(signal)")
+    self.init(.pictureDamaged(reason: "a picture ended its decoder by signal \(signal)"))
   }
 }

@@ -92,11 +92,11 @@ import WireKit
       let client = try await Clients.client(id, of: context.app.id, context),
       client.kind != .machine,
       client.settings.allows(.password)
-    else { throw Failure(.applicationUnknown) }
+    else { throw .applicationUnknown }
     guard
       try text("connection", body).hasSameBytes(as: ClientSettings.Connection.password.auth0Name)
     else {
-      throw Failure(.connectionUnknown)
+      throw .connectionUnknown
     }
   }
 
@@ -118,7 +118,7 @@ struct SignUpError {
   init(_ failure: Failure) {
     let isWeak = failure.faults.contains { $0.place == "/password" && $0.code != "missing" }
     status =
-      switch (failure.type, failure.type.kind) {
+      switch (failure, failure.type.kind) {
       case (.signUpClosed, _), (.loginMethodDisabled, _), (_, .conflict), (_, .invalid),
         (_, .malformed):
         .badRequest
@@ -126,7 +126,7 @@ struct SignUpError {
       }
     name = isWeak ? "PasswordStrengthError" : "BadRequestError"
     code =
-      switch failure.type {
+      switch failure {
       case .emailTaken: "user_exists"
       case .signUpClosed, .loginMethodDisabled: "signup_disabled"
       case .applicationUnknown: "unauthorized"
@@ -138,7 +138,7 @@ struct SignUpError {
             ? "too_many_requests" : "invalid_signup"
       }
     description =
-      failure.type == .emailTaken
+      failure.is(.emailTaken)
       ? "The user already exists." : failure.faults.first?.detail ?? failure.explanation
   }
 
@@ -152,8 +152,8 @@ struct SignUpError {
   var response: Response { Response(status, json: json.serialized()) }
 }
 
-extension ErrorType {
-  static let applicationUnknown = ErrorType("application_unknown", .invalid)
+extension Failure {
+  static let applicationUnknown = Failure("application_unknown", .invalid)
     .titled("No application has this id.")
     .remedied("Compare client_id with the id of the application in this app.")
 }

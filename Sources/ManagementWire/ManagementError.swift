@@ -23,7 +23,7 @@ struct ManagementError {
 
   /// Maps an error of the domain, by its type or else by its kind.
   init(_ failure: Failure) {
-    switch failure.type {
+    switch failure {
     case .notFound:
       self.init(.notFound, "inexistent_user", "The user does not exist.")
     case .roleNotFound:
@@ -122,42 +122,38 @@ struct ManagementError {
   var response: Response { Response(status, json: json.serialized()) }
 }
 
-extension ErrorType {
+extension Failure {
   /// The token of a user names another user.
-  static let unownedResource = ErrorType("unowned_resource", .forbidden)
+  static let unownedResource = Failure("unowned_resource", .forbidden)
     .titled("The user of the path is not the user of the token.")
     .remedied("Use the id of the token's user in the path, or send the token of a machine client.")
-  static let fieldsNotYours = ErrorType("fields_not_yours", .forbidden)
+  static let fieldsNotYours = Failure("fields_not_yours", .forbidden)
     .titled("The token may not change these fields.")
     .remedied("Send user_metadata only, or use a token of a back end.")
   /// A change of an address, which the API refuses by another status than a new user.
-  static let newEmailTaken = ErrorType("new_email_taken", .invalid)
+  static let newEmailTaken = Failure("new_email_taken", .invalid)
     .titled("Another user has the address.")
     .remedied("Send another address.")
-  static let inexistentResource = ErrorType("inexistent_resource", .notFound)
+  static let inexistentResource = Failure("inexistent_resource", .notFound)
     .titled("The resource does not exist.")
     .remedied("Read the list of these resources again.")
-  static let userIDMalformed = ErrorType("user_id_malformed", .malformed)
+  static let userIDMalformed = Failure("user_id_malformed", .malformed)
     .titled("The id in the path is not a user id.")
     .remedied("Send an id such as auth0|65f1c0de65f1c0de65f1c0de.")
-  static let pageTooFar = ErrorType("page_too_far", .invalid)
+  static let pageTooFar = Failure("page_too_far", .invalid)
     .titled("You can only page through the first 1000 records.")
     .remedied("Search for fewer users.")
-  static let queryMalformed = ErrorType("query_malformed", .invalid)
+  static let queryMalformed = Failure("query_malformed", .invalid)
     .titled("A parameter of the query is invalid.")
     .remedied("Correct the query by the rule in the detail.")
-  static let connectionUnknown = ErrorType("connection_unknown", .invalid)
+  static let connectionUnknown = Failure("connection_unknown", .invalid)
     .titled("The connection does not exist.")
     .remedied("Send the connection Username-Password-Authentication.")
-}
 
-extension Failure {
   /// Returns the result of a verb of the domain, whose faults are placed as the API names them.
   @EventLoop static func placing<Value>(
     _ form: (String) -> String, _ verb: @EventLoop () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     do throws(Failure) { return try await verb() } catch { throw error.placed(form) }
   }
-
-  static func queryMalformed(_ detail: String) -> Failure { Failure(.queryMalformed, detail) }
 }

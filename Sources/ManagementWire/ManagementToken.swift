@@ -32,7 +32,7 @@ extension Access {
             || !all.isEmpty && all.allSatisfy { client.scopes.contains($0) }
         }
       guard isGranted else {
-        throw .insufficientScope(choices.joined(separator: ","))
+        throw .insufficientScope(scope: choices.joined(separator: ","))
       }
       return owner
     }
@@ -89,13 +89,12 @@ extension Call {
   func managedUser() async throws(Failure) -> UserID {
     let id = text("user")
     guard ForeignIDs.isForeign(id) else {
-      throw Failure(
-        .userIDMalformed,
+      throw .userIDMalformed(
         "Path validation error: 'String does not match pattern ^.+\\|.+$' on property id."
       )
     }
     let user = try await ForeignIDs.user(of: id, context)
-    if let own = context.principal.user, own != user { throw Failure(.unownedResource) }
+    if let own = context.principal.user, own != user { throw .unownedResource }
     guard let user else { throw .notFound }
     return user
   }

@@ -19,7 +19,7 @@ struct PageParameters {
     let page = try query.number("page", in: 0...Self.records, usual: 0)
     size = try query.number("per_page", in: Self.sizes, usual: 50)
     start = page * size
-    guard start + size <= Self.records else { throw Failure(.pageTooFar) }
+    guard start + size <= Self.records else { throw .pageTooFar }
   }
 
   /// Returns the page of a complete list, in the form that the client asks for.

@@ -46,7 +46,7 @@ import Sessions
       throw .tooManyRequests(retryAfter: .seconds(1))
     }
     guard let row = rows.first, let begun = row.authorization(id, context.keys.master) else {
-      throw .internalError("an authorization that was stored cannot be read")
+      throw .internalError(reason: "an authorization that was stored cannot be read")
     }
     return begun
   }

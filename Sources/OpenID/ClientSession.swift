@@ -71,7 +71,7 @@ package struct ClientSession: RowDecodable {
   func granting(_ wanted: [String]?) throws(Failure) -> [String] {
     guard let wanted, let first = wanted.first else { return scopes }
     let granted = wanted.filter { scopes.has(scope: $0) }
-    guard !granted.isEmpty else { throw .scopeNotGranted(first) }
+    guard !granted.isEmpty else { throw .scopeNotGranted(scope: first) }
     return granted
   }
 

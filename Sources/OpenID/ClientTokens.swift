@@ -82,7 +82,7 @@ package import Tenancy
         audience: audience, at: provider.issuer, of: app, context
       ),
       let grant = try await ClientGrants.scopes(of: client.id, at: server.id, app: app, context)
-    else { throw .audienceNotGranted(audience) }
+    else { throw .audienceNotGranted(audience: audience) }
     let all = grant.text.split(separator: " ").map(String.init)
     let granted = scopes ?? all
     let missing = granted.filter { !all.has(scope: $0) }

@@ -20,7 +20,7 @@ extension LogoutNotices {
       let subject = json["subject"]?.string,
       let session = json["session"]?.string.flatMap({ SessionID($0) }),
       let issuer = json["issuer"]?.string
-    else { throw .internalError("it cannot be opened with this master key") }
+    else { throw .internalError(reason: "it cannot be opened with this master key") }
     let token = try await TokenIssue.logoutToken(
       of: session, user, known: subject, for: client, by: issuer, app: due.app, context
     )

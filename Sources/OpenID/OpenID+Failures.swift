@@ -2,106 +2,90 @@ import Encoding
 import JSON
 package import Runtime
 
-extension ErrorType {
-  package static let authorizationExpired = ErrorType("authorization_expired", .notFound)
+extension Failure {
+  package static let authorizationExpired = Failure("authorization_expired", .notFound)
     .titled("This sign-in has expired, has ended, or was started in another browser.")
     .remedied("Start the sign-in again, in the app.")
-  package static let invalidCodeOfClient = ErrorType("invalid_authorization_code", .invalid)
+  package static let invalidCodeOfClient = Failure("invalid_authorization_code", .invalid)
     .titled("The authorization code is not valid.")
     .remedied(
       "Start again at /authorize. A code expires after one minute, and works once. Only the same "
         + "exchange may be repeated, for 30 seconds."
     )
-  package static let otherRedirect = ErrorType("other_redirect_uri", .invalid)
+  package static let otherRedirect = Failure("other_redirect_uri", .invalid)
     .titled("The redirect_uri is not that of the /authorize request.")
     .remedied("Send the redirect_uri of the /authorize request with the code.")
-  package static let invalidVerifier = ErrorType("invalid_verifier", .invalid)
+  package static let invalidVerifier = Failure("invalid_verifier", .invalid)
     .titled("The code verifier does not belong to the authorization code.")
     .remedied("Send the code_verifier of the code_challenge in the /authorize request.")
-  package static let refreshOfBlockedUser = ErrorType("refresh_of_blocked_user", .forbidden)
+  package static let refreshOfBlockedUser = Failure("refresh_of_blocked_user", .forbidden)
     .titled("The user of the refresh token is blocked.")
     .remedied("Sign the user out. An operator can unblock the user.")
-  package static let refreshOfDeletedUser = ErrorType("refresh_of_deleted_user", .forbidden)
+  package static let refreshOfDeletedUser = Failure("refresh_of_deleted_user", .forbidden)
     .titled("The user of the refresh token has been deleted.")
     .remedied("Sign the user out.")
-  package static let scopeNotGranted = ErrorType("scope_not_granted", .invalid)
+  package static let scopeNotGranted = Failure("scope_not_granted", .invalid)
     .titled("The client has not been granted a scope.")
     .remedied("Request only scopes that the user or the operator has granted.")
-  package static let audienceNotGranted = ErrorType("audience_not_granted", .forbidden)
+  package static let audienceNotGranted = Failure("audience_not_granted", .forbidden)
     .titled("The client has no grant for this resource server.")
     .remedied("Ask the operator for one: dossier client grant.")
-  package static let clientScopesNotGranted = ErrorType("client_scopes_not_granted", .forbidden)
+  package static let clientScopesNotGranted = Failure("client_scopes_not_granted", .forbidden)
     .titled("The client has no grant for some of the scopes.")
     .remedied("Ask the operator for them: dossier client grant.")
-}
 
-extension Failure {
-  package static var authorizationExpired: Failure { Failure(.authorizationExpired) }
-  package static var invalidCodeOfClient: Failure { Failure(.invalidCodeOfClient) }
-  package static var otherRedirect: Failure { Failure(.otherRedirect) }
-  package static var invalidVerifier: Failure { Failure(.invalidVerifier) }
   /// The error for a request with a challenge whose code comes without a verifier.
   static var missingVerifier: Failure {
-    Failure(
-      .invalidVerifier, "The /authorize request had a code_challenge: send its code_verifier."
+    .invalidVerifier(
+      "The /authorize request had a code_challenge: send its code_verifier."
     )
   }
   /// The error for a verifier without a challenge.
   static var needlessVerifier: Failure {
-    Failure(
-      .invalidVerifier,
+    .invalidVerifier(
       "The /authorize request had no code_challenge: send one, or no code_verifier."
     )
   }
-  static var refreshOfBlockedUser: Failure { Failure(.refreshOfBlockedUser) }
-  static var refreshOfDeletedUser: Failure { Failure(.refreshOfDeletedUser) }
 
-  static func audienceNotGranted(_ audience: String) -> Failure {
+  static func audienceNotGranted(audience: String) -> Failure {
     let hint = audience.utf8.last == UInt8(ascii: "/") ? "" : " Is a slash missing?"
-    return Failure(
-      .audienceNotGranted,
+    return .audienceNotGranted(
       "The client has no grant for the audience \(audience.excerpt(200)).\(hint)"
     )
   }
 
   static func scopesNotGranted(_ scopes: [String]) -> Failure {
     let names = scopes.joined(separator: ", ").excerpt(400)
-    return Failure(.clientScopesNotGranted, "Client has not been granted scopes: \(names)")
+    return .clientScopesNotGranted("Client has not been granted scopes: \(names)")
   }
 
-  package static func scopeNotGranted(_ scope: String) -> Failure {
-    Failure(.scopeNotGranted, "The client has not been granted the scope \(scope.excerpt(200)).")
+  package static func scopeNotGranted(scope: String) -> Failure {
+    .scopeNotGranted("The client has not been granted the scope \(scope.excerpt(200)).")
   }
 }
 
-extension ErrorType {
+extension Failure {
   /// A form needs a cookie that the browser has not sent.
-  package static let cookiesNeeded = ErrorType("cookies_needed", .forbidden)
+  package static let cookiesNeeded = Failure("cookies_needed", .forbidden)
     .titled("The browser has sent no cookie.")
     .remedied("Allow cookies for this server, and load the page again.")
   /// Another site, or a page in another browser, has sent a form.
-  package static let formForged = ErrorType("form_forged", .forbidden)
+  package static let formForged = Failure("form_forged", .forbidden)
     .titled("The form was not sent by a page of this server in this browser.")
     .remedied("Load the page again, and send its form.")
-  package static let unknownApplication = ErrorType("unknown_application", .notFound)
+  package static let unknownApplication = Failure("unknown_application", .notFound)
     .titled("No application that signs users in has this client_id.")
     .remedied(
       "Compare client_id with the id of the application in this app. Its kind must not be machine."
     )
-  package static let unregisteredRedirect = ErrorType("unregistered_redirect", .malformed)
+  package static let unregisteredRedirect = Failure("unregistered_redirect", .malformed)
     .titled("The application has not registered this redirect_uri.")
     .remedied("Register exactly this URL as a callback URL of the application.")
-}
-
-extension Failure {
-  package static var cookiesNeeded: Failure { Failure(.cookiesNeeded) }
-  package static var formForged: Failure { Failure(.formForged) }
-  package static var unknownApplication: Failure { Failure(.unknownApplication) }
 
   /// Returns the error for a redirect URI that the named client has not registered.
   package static func unregisteredRedirect(_ uri: String, client: String) -> Failure {
-    Failure(
-      .unregisteredRedirect, members: [("client", .string(client)), ("redirect_uri", .string(uri))]
+    .unregisteredRedirect(
+      members: [("client", .string(client)), ("redirect_uri", .string(uri))]
     )
   }
 }

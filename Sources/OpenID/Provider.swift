@@ -32,7 +32,9 @@ package struct Provider: Sendable {
   func require(_ audience: String?, toBe granted: String?) throws(Failure) {
     guard let audience = Self.api(audience, at: issuer) else { return }
     let named = ManagementAPI.identifier(of: audience, at: issuer)
-    guard granted?.hasSameBytes(as: named) == true else { throw .audienceNotGranted(audience) }
+    guard granted?.hasSameBytes(as: named) == true else {
+      throw .audienceNotGranted(audience: audience)
+    }
   }
 
   /// Returns the identifier of the API that the parameter `audience` names.

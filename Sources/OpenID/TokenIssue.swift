@@ -186,7 +186,7 @@ package struct IssuedTokens: Sendable {
       do {
         return try sign(key)
       } catch {
-        throw .internalError("a token cannot be signed")
+        throw .internalError(reason: "a token cannot be signed")
       }
     }
   }

@@ -269,12 +269,10 @@ extension UserLinks {
   }
 }
 
-extension ErrorType {
-  package static let notLinkable = ErrorType("identity_not_linkable", .invalid)
+extension Failure {
+  package static let notLinkable = Failure("identity_not_linkable", .invalid)
     .titled("These users cannot be linked.")
     .remedied("Correct the request by the rule in the detail.")
 }
 
-extension Failure {
-  static func notLinkable(_ reason: String) -> Failure { Failure(.notLinkable, reason) }
-}
+extension Failure {}

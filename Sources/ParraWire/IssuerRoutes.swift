@@ -55,7 +55,9 @@ import WireKit
   // MARK: Tokens
 
   private static func token(_ call: Call) async throws(Failure) -> Response {
-    guard case .form(let form) = call.body else { throw .internalError("a token without a form") }
+    guard case .form(let form) = call.body else {
+      throw .internalError(reason: "a token without a form")
+    }
     let context = call.context
     let tokens: Sessions.TokenSet
     switch form["grant_type"] {

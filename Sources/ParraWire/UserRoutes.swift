@@ -75,7 +75,7 @@ import WireKit
       guard let value = body[name] else { continue }
       members[member] = value.string == "" ? .null : value
       if let fault = Profiles.fault(member, members[member] ?? .null) {
-        throw Failure.invalid([fault]).renaming(member, to: name)
+        throw .invalid([fault]).renaming(member, to: name)
       }
     }
     let properties = body["properties"] ?? .null

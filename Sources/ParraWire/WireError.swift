@@ -108,7 +108,7 @@ struct WireError {
   }
 
   private static func code(_ failure: Failure) -> APICode {
-    switch failure.type {
+    switch failure {
     case .unknownApp, .wireDisabled: .unknownTenant
     case .userBlocked: .blocked
     case _ where [.notFound, .methodNotAllowed].contains(failure.type.status): .routeNotFound
@@ -120,7 +120,7 @@ struct WireError {
   ///
   /// The login screens say that the password was wrong only if the text contains `invalid`.
   private static func message(_ failure: Failure) -> String {
-    switch failure.type {
+    switch failure {
     case .wrongCredentials: "invalid identity or password"
     case .invalidCode: "invalid code: request another one"
     case .emailTaken: "invalid identity: a user already has this address"
@@ -133,7 +133,7 @@ struct WireError {
   ///
   /// - Source: RFC 6749 section 5.2.
   private static func grantError(_ failure: Failure) -> String? {
-    switch failure.type {
+    switch failure {
     case .loginMethodDisabled, .signUpClosed: "unauthorized_client"
     case .unknownApp, .wireDisabled: "invalid_client"
     default:

@@ -129,7 +129,7 @@ struct DocumentResource: Sendable {
       guard json.object != nil else { throw Self.notAnObject }
       change = .merge(json, size: bytes.count)
     case .jsonPatch(let patch): change = .patch(patch)
-    case .none, .form, .multipart, .bytes: throw .internalError("a write without a body")
+    case .none, .form, .multipart, .bytes: throw .internalError(reason: "a write without a body")
     }
     let written = try await Documents.write(
       document, change, if: condition, of: call.user, call.context

@@ -138,7 +138,7 @@ import WireKit
       return try LoginResource.response(.ok, grant, call)
     case .token(let token):
       let grant = try await Identities.linkToken(token, to: call.user, as: .native, call.context)
-      guard let grant else { throw .internalError("a link has made no session") }
+      guard let grant else { throw .internalError(reason: "a link has made no session") }
       return try LoginResource.response(.ok, grant, call)
     case .apiKey(let name): return try await makeKey(name, call)
     }

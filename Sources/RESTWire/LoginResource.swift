@@ -174,7 +174,7 @@ import WireKit
     _ limit: Int,
     reads fields: Fields<repeat each Value>,
     gives: Answer...,
-    refuses: [ErrorType],
+    refuses: [Failure],
     _ summary: String,
     _ handler:
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response

@@ -44,7 +44,7 @@ import WireKit
         summary: "Upload the picture"
       ) { (call) async throws(Failure) in
         guard case .bytes(let file) = call.body else {
-          throw .internalError("a picture without a body")
+          throw .internalError(reason: "a picture without a body")
         }
         let profile = try await Pictures.set(file, of: call.user, call.context)
         return Response(.ok, profile)

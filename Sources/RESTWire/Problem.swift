@@ -48,7 +48,7 @@ struct Problem {
   /// - Source: RFC 6750 section 3.1; RFC 9470 section 3.
   private var challenge: String? {
     let error: String? =
-      switch type {
+      switch failure {
       case .tokenInvalid, .tokenExpired, .sessionEnded: "invalid_token"
       case .insufficientScope: "insufficient_scope"
       case .reauthenticationRequired: "insufficient_user_authentication"

@@ -73,7 +73,7 @@ import WireKit
       return Response(
         .ok, try await Profiles.change(members, if: condition, of: call.user, call.context)
       )
-    case .none, .form, .multipart, .bytes: throw .internalError("a patch without a body")
+    case .none, .form, .multipart, .bytes: throw .internalError(reason: "a patch without a body")
     }
   }
 

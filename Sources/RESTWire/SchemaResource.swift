@@ -45,7 +45,7 @@ import WireKit
 
   private static func set(_ call: Call) async throws(Failure) -> Response {
     guard case .json(_, let text) = call.body else {
-      throw .internalError("a schema without a body")
+      throw .internalError(reason: "a schema without a body")
     }
     let isNew = try await Schemas.set(
       text, for: call.document, of: call.namedApp.name, call.context

@@ -31,7 +31,7 @@ package import PasswordHashes
   {
     hashes += 1
     let hash = try await run(for: owner) { [cost] in cost.hash(password.preparedPassword) }
-    guard let hash else { throw .internalError("no memory for Argon2id") }
+    guard let hash else { throw .internalError(reason: "no memory for Argon2id") }
     return hash
   }
 
@@ -92,7 +92,7 @@ package import PasswordHashes
       let isRight = stored.map { stored in forms.contains { stored.isRight($0) } } ?? false
       return (made, isRight, stored == nil ? 0 : EventLoop.now() - start)
     }
-    guard let made else { throw .internalError("no memory for Argon2id") }
+    guard let made else { throw .internalError(reason: "no memory for Argon2id") }
     // A right password may end at its first form.
     if let stored, forms.count == 1 { times.note(spent, of: stored.costClass) }
     if !isRight { await times.holdBack(spent, of: forms.count) }

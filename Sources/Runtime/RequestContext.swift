@@ -131,7 +131,7 @@ package import Postgres
 
   /// - Throws: `.insufficientScope` if the principal lacks the scope.
   package func require(_ scope: String) throws(Failure) {
-    guard principal.scopes.contains(scope) else { throw .insufficientScope(scope) }
+    guard principal.scopes.contains(scope) else { throw .insufficientScope(scope: scope) }
   }
 }
 
@@ -200,8 +200,8 @@ extension Failure {
   /// Maps the reason why work did not run in a pool.
   package convenience init(_ error: FairQueueError, retryAfter time: Duration) {
     switch error {
-    case .shareTaken: self.init(.tooManyRequests, retryAfter: time)
-    case .full, .late, .abandoned, .withdrawn: self.init(.overloaded, retryAfter: time)
+    case .shareTaken: self.init(.tooManyRequests(retryAfter: time))
+    case .full, .late, .abandoned, .withdrawn: self.init(.overloaded(retryAfter: time))
     }
   }
 }

@@ -57,7 +57,7 @@ import WebTokens
     do {
       return try signer.token(token)
     } catch {
-      throw .internalError("a token cannot be signed")
+      throw .internalError(reason: "a token cannot be signed")
     }
   }
 
@@ -230,7 +230,7 @@ import WebTokens
     let wanted = audience ?? issuer
     guard let audiences, !audiences.contains(where: { $0.hasSameBytes(as: wanted) }) else { return }
     let names = audiences.joined(separator: ", ").excerpt(200)
-    throw Failure(.tokenInvalid, "The token is for the audience \(names), not for \(wanted).")
+    throw .tokenInvalid("The token is for the audience \(names), not for \(wanted).")
   }
 }
 

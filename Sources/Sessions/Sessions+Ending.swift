@@ -205,7 +205,7 @@ extension Clients {
     do throws(Failure) {
       client = try await change(id, disabling, if: condition, context)
     } catch {
-      if error.type == .preconditionFailed {
+      if error.is(.preconditionFailed) {
         try await Sessions.endAll(of: record(of: id, context), context)
       }
       throw error

@@ -154,8 +154,8 @@ package enum Body: Sendable {
     } catch {
       switch error {
       case .malformed(let pointer, let reason), .notApplicable(let pointer, let reason):
-        throw .patchMalformed(pointer: pointer, reason: reason)
-      case .testFailed(let pointer): throw .patchMalformed(pointer: pointer, reason: "")
+        throw .patchMalformed(at: pointer, reason)
+      case .testFailed(let pointer): throw .patchMalformed(at: pointer, "")
       }
     }
   }

@@ -114,7 +114,7 @@ extension Route {
       let detail =
         "This is the secret of a client. A route of a user takes the access token of the user; "
         + "back ends use /v1/users."
-      throw Failure(.tokenInvalid, detail)
+      throw .tokenInvalid(detail)
     }
     try await identify(principal, scope: scope, proof: proof)
   }
@@ -124,7 +124,7 @@ extension Route {
   func identify(
     _ principal: Principal, scope: String? = nil, proof: Access.Proof
   ) async throws(Failure) {
-    if let scope, !principal.scopes.contains(scope) { throw .insufficientScope(scope) }
+    if let scope, !principal.scopes.contains(scope) { throw .insufficientScope(scope: scope) }
     context.principal = principal
     isByToken = true
     guard proof == .fresh, let user = principal.user else { return }

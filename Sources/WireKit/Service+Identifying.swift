@@ -55,7 +55,7 @@ extension Service {
       let app = try await app(of: call, served)
       guard client.belongs(to: app.id) else { throw .unknownClient }
       call.app = app
-      guard client.scopes.contains(scope) else { throw .insufficientScope(scope) }
+      guard client.scopes.contains(scope) else { throw .insufficientScope(scope: scope) }
       call.identify(client)
     case .operator:
       let client = try await client(of: call, served)
@@ -80,7 +80,7 @@ extension Service {
       }
     // The server's own routes work without the database.
     case .loopback: break
-    case .anyOf: throw .internalError("one of several kinds of access was not chosen")
+    case .anyOf: throw .internalError(reason: "one of several kinds of access was not chosen")
     }
   }
 
@@ -99,7 +99,7 @@ extension Service {
         let user = try tokens.known(field.extracting(start...), app: app.id)
       else { return false }
       call.app = app
-      guard user.scopes.contains(scope) else { throw .insufficientScope(scope) }
+      guard user.scopes.contains(scope) else { throw .insufficientScope(scope: scope) }
       call.context.principal = user
       call.isByToken = true
       return true

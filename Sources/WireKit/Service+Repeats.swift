@@ -23,7 +23,7 @@ extension Service {
     } else if let client = call.client {
       key = IdempotencyRecords.Key(text, of: client, in: call.app?.id)
     } else {
-      throw .internalError("\(route.name) has neither a user nor a client")
+      throw .internalError(reason: "\(route.name) has neither a user nor a client")
     }
     switch try await IdempotencyRecords.begin(key, for: request, call.context) {
     case .answered(let bytes):

@@ -83,7 +83,7 @@ import Tenancy
       }
     } catch {
       response = Self.response(to: error, of: call, endpoint.served)
-      if error.type == .mediaType, endpoint.route.body.mediaTypes.contains(.mergePatch) {
+      if error.is(.mediaType), endpoint.route.body.mediaTypes.contains(.mergePatch) {
         let types = endpoint.route.body.mediaTypes.map(\.rawValue)
         response.add(.acceptPatch, types.joined(separator: ", "))
       }
@@ -99,7 +99,7 @@ import Tenancy
       endpoint.served.crossOrigin.permit(origin, access, in: &response)
     }
     guard response.headLength <= Self.longestHead else {
-      return await fail(call, Failure(.uriTooLong))
+      return await fail(call, Failure.uriTooLong)
     }
     return response
   }

@@ -69,18 +69,19 @@ private struct WebServerError {
   /// Creates an error.
   ///
   /// - Parameters:
-  ///   - type: the type.
+  ///   - failure: the declared failure.
   ///   - causes: nginx's statuses; by default, that of the type.
   ///   - limit: the body limit of the path, if the body exceeds it.
-  init(_ type: ErrorType, causes: [String]? = nil, limit: Int? = nil) {
+  init(_ failure: Failure, causes: [String]? = nil, limit: Int? = nil) {
+    let type = failure.type
     let needsTime = type.kind == .tooMany || type.kind == .unavailable
-    failure =
-      limit.map(Failure.bodyTooLarge) ?? Failure(type, retryAfter: needsTime ? .seconds(1) : nil)
+    self.failure =
+      limit.map(Failure.bodyTooLarge(above:)) ?? failure(retryAfter: needsTime ? .seconds(1) : nil)
     self.causes = causes ?? [String(type.status.code)]
     let isUsual = limit == nil || limit == WebServer.usualBodyLimit
     path = "/-/\(type.code)\(isUsual ? "" : "_\(limit ?? 0)")"
     if needsTime { fields = [(.retryAfter, "1")] }
-    if type == .methodNotAllowed {
+    if failure.is(.methodNotAllowed) {
       fields = [(.allow, "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]
     }
   }

@@ -60,7 +60,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   /// Returns the status for a failure.
   init(_ failure: Failure) {
     self =
-      switch failure.type {
+      switch failure {
       // The database server itself may have reported the error.
       case .databaseUnavailable: failure.cause?.serverFault == nil ? .cannotConnect : .notReady
       case .mailNotConfigured: .configuration

@@ -48,7 +48,7 @@ import WireKit
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   func body(limit: Int) throws(Failure) -> [UInt8] {
-    guard bytes.count <= limit else { throw .bodyTooLarge(limit: limit) }
+    guard bytes.count <= limit else { throw .bodyTooLarge(above: limit) }
     return bytes
   }
 }

@@ -246,7 +246,7 @@ extension Exchange: BodySource {
       return try await readBody(limit: limit)
     } catch {
       switch error {
-      case .tooLong: throw .bodyTooLarge(limit: limit)
+      case .tooLong: throw .bodyTooLarge(above: limit)
       case .truncated: throw .bodyTruncated
       case .overloaded: throw .overloaded(retryAfter: .seconds(1))
       }

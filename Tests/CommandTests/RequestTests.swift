@@ -44,21 +44,21 @@ import WireKit
   }
 
   @Test(arguments: [
-    (ErrorType.unknownApp, Status.notFound), (.hostTaken, .conflict),
+    (Failure.unknownApp, Status.notFound), (.hostTaken, .conflict),
     (.preconditionFailed, .preconditionFailed), (.invalid, .invalid),
-    (JSONError.Reason.syntax.type, .invalid), (.methodNotAllowed, .invalid),
+    (Failure(JSONError.Reason.syntax.type), .invalid), (.methodNotAllowed, .invalid),
     (.bodyTooLarge, .invalid), (.tooManyAttempts, .overloaded), (.searchTooSlow, .overloaded),
     (.mailNotConfigured, .configuration), (.internalError, .internalError),
     (.tokenMissing, .internalError),
   ])
-  func `each type of error has an exit status`(_ type: ErrorType, _ expected: Status) {
-    #expect(Status(Failure(type)) == expected)
+  func `each type of error has an exit status`(_ failure: Failure, _ expected: Status) {
+    #expect(Status(failure) == expected)
   }
 
   @Test func `a lost connection and an error of the server have different exit statuses`() {
-    #expect(Status(Failure(.databaseUnavailable)) == .cannotConnect)
+    #expect(Status(Failure.databaseUnavailable) == .cannotConnect)
     let full = DatabaseError(SQLState(rawValue: "53100"), "No space left on device")
-    #expect(Status(Failure(.databaseUnavailable, cause: full)) == .notReady)
+    #expect(Status(Failure.databaseUnavailable(cause: full)) == .notReady)
   }
 
   @Test func `a failed command prints the texts of the error`() {
@@ -66,12 +66,12 @@ import WireKit
     let failure = CommandFailure(.invalid([fault]), at: "/v1/apps")
     #expect(
       failure.reason == """
-        \(ErrorType.invalid.title)
-        \(ErrorType.invalid.remedy)
+        \(Failure.invalid.type.title)
+        \(Failure.invalid.type.remedy)
         /name: A name has no spaces. (slug)
         """)
     let missing = CommandFailure(.notFound, at: "/v1/apps/x")
-    #expect(missing.reason.hasSuffix("\(ErrorType.notFound.remedy)\nPath: /v1/apps/x"))
+    #expect(missing.reason.hasSuffix("\(Failure.notFound.type.remedy)\nPath: /v1/apps/x"))
   }
 }
 

@@ -8,7 +8,7 @@ import Testing
     do throws(Failure) {
       _ = try ImportedUser(Array(text.utf8), stringLimit: 128)
       return []
-    } catch let error where error.type == .invalid {
+    } catch let error where error.is(.invalid) {
       return error.faults.map { "\($0.place) \($0.code)" }
     } catch {
       return ["\(error)"]

@@ -91,7 +91,7 @@ import Testing
     let failure = #expect(throws: Failure.self) {
       try selection("/a", "/b/c").restored(object(written), from: object(before))
     }
-    #expect(failure?.type == .memberNotWritable && failure?.faults.first?.place == place)
+    #expect(failure?.is(.memberNotWritable) == true && failure?.faults.first?.place == place)
   }
 
   @Test(
@@ -110,6 +110,6 @@ import Testing
     let failure = #expect(throws: Failure.self) {
       try selection.requireOnlyChanges(from: before, to: after)
     }
-    #expect(failure?.type == .memberNotWritable && failure?.faults.first?.place == place)
+    #expect(failure?.is(.memberNotWritable) == true && failure?.faults.first?.place == place)
   }
 }

@@ -69,7 +69,7 @@ extension FuzzTarget {
       do throws(Failure) {
         let row = try ImportedUser(line, stringLimit: 128)
         _ = batch.add(row, ImportMatch(emailKey: row.email), .create(UserID()))
-      } catch let error where error.type == .invalid {
+      } catch let error where error.is(.invalid) {
         expect(!error.faults.isEmpty, "a row is refused without a fault")
         for fault in error.faults {
           expect(JSONPointer(fault.place) != nil, "\(fault.place) is no pointer")

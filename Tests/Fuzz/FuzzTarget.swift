@@ -44,7 +44,7 @@ struct FuzzTarget: Sendable {
     do throws(Failure) {
       try body()
     } catch {
-      expect(error.type == .invalid && !error.faults.isEmpty, "refused otherwise: \(error)")
+      expect(error.is(.invalid) && !error.faults.isEmpty, "refused otherwise: \(error)")
     }
   }
 

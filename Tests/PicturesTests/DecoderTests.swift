@@ -13,7 +13,7 @@ import Testing
     var deadline = Duration.milliseconds(100)
     while !process.hasSuffix("\n") {
       let result = try await upload([1], program: script, deadline: deadline)
-      #expect(result.errorType == .pictureTooComplex)
+      #expect(result.refusal?.is(.pictureTooComplex) == true)
       process = (try? studio.file("own-id")).map { String(decoding: $0, as: UTF8.self) } ?? ""
       deadline *= 2
     }
@@ -25,7 +25,7 @@ import Testing
     let file = try await Studio.shared.value.file("slow.png")
     var deadline = Duration.milliseconds(100)
     while case let result = try await upload(file, deadline: deadline),
-      result.errorType != .pictureTooComplex
+      result.refusal?.is(.pictureTooComplex) != true
     {
       #expect(throws: Never.self) { try result.get() }
       // On a fast machine, the picture may be decoded in time.
@@ -73,7 +73,7 @@ import Testing
   @Test func `a missing program is an internal error`() async throws {
     _ = try await Studio.shared.value
     let result = try await upload([1], program: "/nonexistent/dossier-pictures")
-    #expect(result.errorType == .internalError)
+    #expect(result.refusal?.is(.internalError) == true)
     #expect(result.report?.contains("/nonexistent/dossier-pictures") == true)
   }
 
@@ -86,7 +86,7 @@ import Testing
   func `the output of a compromised program is refused`(_ text: String) async throws {
     let script = try await Studio.shared.value.script(text)
     let result = try await upload([1], program: script)
-    #expect(result.errorType == .pictureDamaged, "\(text)")
+    #expect(result.refusal?.is(.pictureDamaged) == true, "\(text)")
     #expect(result.report?.contains("ended its decoder by signal") == true, "\(text)")
   }
 
@@ -99,7 +99,7 @@ import Testing
       for _ in 0..<20 { await EventLoop.sleep(for: .milliseconds(1)) }
       close(open(gate, O_CREAT | O_WRONLY, 0o600))
     }
-    #expect(try await upload([1], program: script).errorType == .pictureDamaged)
+    #expect(try await upload([1], program: script).refusal?.is(.pictureDamaged) == true)
     await ticking.value
   }
 }
@@ -109,7 +109,7 @@ import Testing
   of program: String, _ pool: FairPool, _ owner: Uploader?
 ) async -> String {
   do {
-    return try await upload([1], program: program, pool: pool, for: owner).errorType?.code ?? ""
+    return try await upload([1], program: program, pool: pool, for: owner).refusal?.type.code ?? ""
   } catch {
     return "\(error)"
   }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RefusalTests {
   @Test(arguments: ["wrong.bmp", "wrong.tiff", "wrong.pdf"])
   func `other formats are not accepted`(_ name: String) async throws {
-    #expect(try await upload(name).errorType == .pictureType)
+    #expect(try await upload(name).refusal?.is(.pictureType) == true)
   }
 
   @Test(arguments: [
@@ -16,7 +16,7 @@ import Testing
   ])
   func `texts are not accepted`(_ text: String) async throws {
     _ = try await Studio.shared.value
-    #expect(try await upload(Array(text.utf8)).errorType == .pictureType)
+    #expect(try await upload(Array(text.utf8)).refusal?.is(.pictureType) == true)
   }
 
   @Test func `ten mebibytes are accepted, and one more byte is refused`() async throws {
@@ -25,7 +25,7 @@ import Testing
     let limit = PictureLimits.input
     let full = picture + [UInt8](repeating: 0, count: limit - picture.count)
     #expect(try await upload(full).get().width == 64)
-    #expect(try await upload(full + [0]).errorType == .bodyTooLarge)
+    #expect(try await upload(full + [0]).refusal?.is(.bodyTooLarge) == true)
   }
 
   @Test func `the program itself reads no more than its limit`() async throws {
@@ -46,10 +46,11 @@ import Testing
     let lengths = Array(stride(from: 1, to: file.count - 16, by: 23)) + Array(last)
     let results = try await uploadAll(lengths.map { Array(file[..<$0]) })
     for (length, result) in zip(lengths, results) {
-      let types: [ErrorType?] = [.pictureTruncated, .pictureDamaged, .pictureType]
-      #expect(types.contains(result.errorType), "\(name)[..<\(length)]: \(result)")
+      let types = [Failure.pictureTruncated, .pictureDamaged, .pictureType].map(\.type)
+      #expect(
+        result.refusal.map { types.contains($0.type) } == true, "\(name)[..<\(length)]: \(result)")
     }
-    #expect(results.last?.errorType == .pictureTruncated)
+    #expect(results.last?.refusal?.is(.pictureTruncated) == true)
   }
 
   @Test(arguments: [
@@ -72,7 +73,7 @@ import Testing
       case .success(let picture):
         #expect(picture.width <= 1_024 && picture.height <= 1_024)
       case .failure(let failure):
-        let isOfServer = failure.type == .internalError
+        let isOfServer = failure.is(.internalError)
         let isOutput = failure.report?.hasSuffix("signal 0") == true
         #expect(!isOfServer && !isOutput, "\(name) \(index): \(failure)")
       }
@@ -80,8 +81,8 @@ import Testing
   }
 
   @Test func `decompression bombs are refused by their header`() async throws {
-    #expect(try await upload("bomb.png").errorType == .picturePixels)
-    #expect(try await upload("column.png").errorType == .picturePixels)
+    #expect(try await upload("bomb.png").refusal?.is(.picturePixels) == true)
+    #expect(try await upload("column.png").refusal?.is(.picturePixels) == true)
   }
 
   /// Each text would expand to 50 MB, and all together would exceed the processor time.
@@ -90,7 +91,7 @@ import Testing
   }
 
   @Test func `a JPEG with endless scans is refused`() async throws {
-    #expect(try await upload("scans.jpg").errorType == .pictureDamaged)
+    #expect(try await upload("scans.jpg").refusal?.is(.pictureDamaged) == true)
   }
 
   @Test func `a picture that needs too much memory is refused`() async throws {
@@ -99,7 +100,7 @@ import Testing
       "exec /usr/bin/prlimit --as=\(PictureLimits.memory - 100_000_000) \(Studio.program)"
     )
     let file = try await Studio.shared.value.file("interlaced.png")
-    #expect(try await upload(file, program: script).errorType == .pictureTooComplex)
+    #expect(try await upload(file, program: script).refusal?.is(.pictureTooComplex) == true)
   }
 
   @Test func `a picture that needs too much processor time is refused`() async throws {
@@ -115,7 +116,7 @@ import Testing
         os.execv("/usr/bin/prlimit", ["prlimit", "--cpu=1:3", "\(Studio.program)"])'
         """)
       let result = try await upload(file, program: program)
-      if result.errorType == .pictureTooComplex { return }
+      if result.refusal?.is(.pictureTooComplex) == true { return }
       #expect(throws: Never.self) { try result.get() }
     }
     Issue.record("a picture of 49 megapixels took less than 50 ms")

@@ -133,9 +133,9 @@ func upload(_ name: String) async throws -> Result<Picture, Failure> {
 }
 
 extension Result<Picture, Failure> {
-  /// The type of the error; nil for a picture.
-  var errorType: ErrorType? {
-    if case .failure(let failure) = self { failure.type } else { nil }
+  /// The error; nil for a picture.
+  var refusal: Failure? {
+    if case .failure(let failure) = self { failure } else { nil }
   }
 
   /// The reason for the operator's log; nil without one.

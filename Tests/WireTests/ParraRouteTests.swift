@@ -6,6 +6,7 @@ import Testing
 import WireKit
 
 @testable import ParraWire
+@testable import RESTWire
 
 /// Compares the routes for clients of Parra with the list of the end-to-end tests.
 @Suite struct ParraRouteTests {
@@ -27,19 +28,19 @@ import WireKit
 
   @Test func `each failure has a reason of its own in each form`() {
     for form in Self.forms {
-      var bodies = ErrorType.all.map { WireError(Failure($0), isOfIssuer: form != .api) }
+      var bodies = RESTWire.problems.map { WireError(Failure($0), isOfIssuer: form != .api) }
       bodies.append(.unknownGrantType)
       let reasons = bodies.compactMap { $0.json(in: form)["reason"]?.string }
-      #expect(reasons.count == ErrorType.all.count + 1)
+      #expect(reasons.count == RESTWire.problems.count + 1)
       #expect(Set(reasons).count == reasons.count)
     }
   }
 
-  @Test(arguments: ErrorType.all)
+  @Test(arguments: RESTWire.problems)
   func `a reason leads to its documentation, and the code stays one of the SDK`(_ type: ErrorType) {
     for form in Self.forms {
       let body = WireError(Failure(type), isOfIssuer: form != .api).json(in: form)
-      #expect(body["reason"]?.string.flatMap(ErrorType.named) == type)
+      #expect(body["reason"]?.string == type.code)
       let code = body["code"]?.string
       #expect(form == .oauth ? code == nil : code.flatMap(WireError.APICode.init) != nil)
     }

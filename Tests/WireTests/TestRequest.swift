@@ -78,7 +78,7 @@ struct Unexpected: Error {
 
   func body(limit: Int) async throws(Failure) -> [UInt8] {
     wasRead = true
-    guard question.body.count <= limit else { throw .bodyTooLarge(limit: limit) }
+    guard question.body.count <= limit else { throw .bodyTooLarge(above: limit) }
     guard !question.isTruncated else { throw .bodyTruncated }
     return question.body
   }

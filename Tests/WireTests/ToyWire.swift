@@ -51,7 +51,7 @@ struct ToyWire: Wire {
 
   /// Returns the status and the word for an error.
   private static func answer(to failure: Failure) -> (status: Status, word: String) {
-    switch failure.type {
+    switch failure {
     case .routeNotFound: (.notFound, "nowhere")
     case .methodNotAllowed: (.methodNotAllowed, "other_methods")
     case .requestMalformed: (.badRequest, "bad_form")

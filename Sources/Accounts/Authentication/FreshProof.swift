@@ -143,7 +143,8 @@ extension Sessions {
       // A redirect without the user (`prompt=none`) gets a token with a new `iat`.
       guard let authenticatedAt = external.authenticatedAt, authenticatedAt > time(nil) - age else {
         throw .invalidExternalToken(
-          "its auth_time is missing, or more than \(age / 60) minutes ago; send max_age=0 to its "
+          rule:
+            "its auth_time is missing, or more than \(age / 60) minutes ago; send max_age=0 to its "
             + "issuer, or sign in again"
         )
       }

@@ -53,7 +53,7 @@ import Tenancy
     guard mayFollow(credential, in: transaction) else { return nil }
     let none = transaction.send(SecondFactorQueries.requireNone, credential.user)
     return { () async throws(Failure) in
-      try await none.rows(undone: Failure(.additionalFactorRequired))
+      try await none.rows(undone: Failure.additionalFactorRequired)
     }
   }
 
@@ -116,7 +116,7 @@ import Tenancy
         context, step.write
       )
       return (tokens, step.recoveryCodes)
-    } catch let error where error.type == .tooManyAttempts || error.type == .tooManyRequests {
+    } catch let error where error.is(.tooManyAttempts) || error.is(.tooManyRequests) {
       // The code was not looked at.
       _ = try await context.write(SecondFactorFlowQueries.giveBack, place, context.app.id, flow)
       throw error

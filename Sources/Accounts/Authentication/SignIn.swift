@@ -114,7 +114,7 @@ import Postgres
     } catch {
       try await limiter?.giveBack(after: error)
       // The limit that is used up may be the user's, which this reports and records.
-      if error.type == .tooManyRequests, !credential.isOfNewUser {
+      if error.is(.tooManyRequests), !credential.isOfNewUser {
         try await own.requireLeft()
         try await firstSteps.requireLeft()
       }

@@ -62,7 +62,7 @@ package import Tenancy
       return { () async throws(Failure) in }
     }
     do throws(Failure) { return try await SignIn.complete(known, as: style, context, keep) } catch {
-      guard error.type == .wrongCredentials else { throw error }
+      guard error.is(.wrongCredentials) else { throw error }
     }
     await EventLoop.sleep(for: .milliseconds(100))
     do throws(Failure) {
@@ -93,7 +93,7 @@ package import Tenancy
         of: token, naming: subject, accepting: isAccepted, context
       )
     } catch {
-      if error.type == .invalidExternalToken {
+      if error.is(.invalidExternalToken) {
         try await RefusedLogin.record("jwt", of: user, context)
       }
       throw error

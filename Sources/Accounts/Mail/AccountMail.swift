@@ -82,7 +82,9 @@ import Sessions
   ) async throws(Failure) -> OutboxWorker.HandledRow {
     guard let json = context.keys.master.openedJSON(due.sealed, as: QueuedMail.name(due.id)),
       let key = json["key"]?.string
-    else { throw .internalError("a request for mail cannot be opened with this master key") }
+    else {
+      throw .internalError(reason: "a request for mail cannot be opened with this master key")
+    }
     context.knownApp = try await context.apps.app(due.app)
     context.languages = json["languages"]?.array?.compactMap(\.string) ?? []
     try await context.transaction { transaction async throws(Failure) in

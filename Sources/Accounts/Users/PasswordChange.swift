@@ -202,7 +202,7 @@ package enum PasswordQueries {
       return FieldError(
         pointer, "breached", "This password is known from a data breach. Choose another one."
       )
-    case .failure(let error): throw .internalError("breached_passwords: \(error)")
+    case .failure(let error): throw .internalError(reason: "breached_passwords: \(error)")
     }
   }
 }

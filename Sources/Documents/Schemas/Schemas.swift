@@ -142,7 +142,8 @@ package struct DocumentSchemas: Sendable {
     do throws(SchemaError) {
       return try compiled.get()
     } catch {
-      throw .internalError("the schema of \(document.rawValue): \(error.pointer): \(error.detail)")
+      throw .internalError(
+        reason: "the schema of \(document.rawValue): \(error.pointer): \(error.detail)")
     }
   }
 }

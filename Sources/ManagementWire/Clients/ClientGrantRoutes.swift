@@ -115,7 +115,7 @@ import WireKit
       let found = try await ClientGrants.list(ofClient: client, inApp: call.context).first(
         where: { $0.grant.server == server }
       )
-    else { throw Failure(.inexistentGrant) }
+    else { throw .inexistentGrant }
     return found
   }
 
@@ -168,8 +168,8 @@ struct ClientGrantBody {
   }
 }
 
-extension ErrorType {
-  static let inexistentGrant = ErrorType("inexistent_client_grant", .notFound)
+extension Failure {
+  static let inexistentGrant = Failure("inexistent_client_grant", .notFound)
     .titled("The client grant does not exist.")
     .remedied("Compare the id with the list of grants.")
 }

@@ -125,13 +125,13 @@ extension RequestContext {
       guard client.appID == app.id else { throw .notFound }
       return client
     } catch .notFound {
-      throw Failure(.inexistentClient)
+      throw .inexistentClient
     }
   }
 }
 
-extension ErrorType {
-  static let inexistentClient = ErrorType("inexistent_client", .notFound)
+extension Failure {
+  static let inexistentClient = Failure("inexistent_client", .notFound)
     .titled("The client does not exist.")
     .remedied("Compare client_id with the id of the application in this app.")
 }

@@ -66,7 +66,7 @@ import WireKit
   ]
 
   private static var inexistent: Failure {
-    Failure(.inexistentResource, "The grant does not exist.")
+    Failure.inexistentResource("The grant does not exist.")
   }
 
   /// Returns the user that a query names, and its id as the query spells it.

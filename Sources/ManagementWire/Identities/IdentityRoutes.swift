@@ -38,7 +38,7 @@ import WireKit
       let (provider, id) = (call.text("provider"), call.text("identity"))
       let named = IdentityObject.all(of: record).first { $0.isNamed(provider, id) }
       guard let identity = named?.identity else {
-        throw Failure(.inexistentResource, "The user has no such identity.")
+        throw .inexistentResource("The user has no such identity.")
       }
       try await UserLinks.unlink(identity.provider, identity.subject, from: user, call.context)
       return try await list(of: user, .ok, call.context)
@@ -55,10 +55,10 @@ import WireKit
       try await UserLinks.link(shown.user, shownBy: shown.session, to: user, context)
     case .pair(let provider, let id):
       guard context.principal.user == nil else {
-        throw Failure(.fieldsNotYours, "A user's token can link a user only with link_with.")
+        throw .fieldsNotYours("A user's token can link a user only with link_with.")
       }
       guard let secondary = try await UserLinks.user(at: provider, id, context) else {
-        throw Failure(.notLinkable, "The secondary user does not exist.")
+        throw .notLinkable("The secondary user does not exist.")
       }
       try await UserLinks.link(secondary, shownBy: nil, to: user, context)
     }

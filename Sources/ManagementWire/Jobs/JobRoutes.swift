@@ -44,7 +44,7 @@ import WireKit
   ) -> Route {
     Route(.post, "\(path)/\(name)", access: access, summary: "\(summary), which is refused") {
       call throws(Failure) in
-      throw Failure(.inexistentResource, "There are no such jobs. Use dossier \(command).")
+      throw .inexistentResource("There are no such jobs. Use dossier \(command).")
     }
   }
 
@@ -116,7 +116,7 @@ private struct Job {
       ),
       !job.hasExpired, let type = job.json["type"]?.string,
       let createdAt = job.json["created_at"]?.string
-    else { throw Failure(.inexistentResource, "The job does not exist.") }
+    else { throw .inexistentResource("The job does not exist.") }
     (self.id, self.type, self.createdAt) = (id, type, createdAt)
   }
 

@@ -42,7 +42,7 @@ import WireKit
       call async throws(Failure) in
       guard let id = EventID(call.text("log")),
         let entry = try await Audit.find(id, of: call.context.app.id, call.context)
-      else { throw Failure(.inexistentResource, "The log does not exist.") }
+      else { throw .inexistentResource("The log does not exist.") }
       let logs = try await objects([entry], FieldSelection(call.query), call.context)
       return Response(.ok, json: logs[0].serialized())
     },

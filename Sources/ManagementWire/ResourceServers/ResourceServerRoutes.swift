@@ -86,7 +86,7 @@ import WireKit
 
   /// - Throws: `.systemAPI` for the Management API itself.
   private static func requireOwn(_ record: ResourceServer) throws(Failure) {
-    guard !record.isManagementAPI else { throw Failure(.systemAPI) }
+    guard !record.isManagementAPI else { throw .systemAPI }
   }
 
   private static func response(
@@ -115,17 +115,17 @@ extension Call {
       guard let found else { throw .notFound }
       return found
     } catch .notFound {
-      throw Failure(.inexistentResourceServer)
+      throw .inexistentResourceServer
     }
   }
 }
 
-extension ErrorType {
-  static let inexistentResourceServer = ErrorType("inexistent_resource_server", .notFound)
+extension Failure {
+  static let inexistentResourceServer = Failure("inexistent_resource_server", .notFound)
     .titled("The resource server does not exist.")
     .remedied("Send its id, or its identifier in percent-encoding.")
   /// The Management API is the same in each app.
-  static let systemAPI = ErrorType("operation_not_supported", .forbidden)
+  static let systemAPI = Failure("operation_not_supported", .forbidden)
     .titled("The Management API cannot be changed or deleted.")
     .remedied("Create an API of your own.")
 }

@@ -137,8 +137,8 @@ extension UserSessions.Kind {
   /// The error for one that does not exist.
   fileprivate var unknown: Failure {
     switch self {
-    case .session: Failure(.inexistentResource, "The session does not exist.")
-    case .refreshToken: Failure(.inexistentResource, "The refresh token does not exist.")
+    case .session: Failure.inexistentResource("The session does not exist.")
+    case .refreshToken: Failure.inexistentResource("The refresh token does not exist.")
     }
   }
 }

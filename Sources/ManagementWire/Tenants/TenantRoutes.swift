@@ -45,7 +45,7 @@ import Records
       let id = call.text("connection")
       let all = try await connections(call.context)
       guard let found = all.first(where: { $0.id.hasSameBytes(as: id) }) else {
-        throw Failure(.inexistentResource, "The connection does not exist.")
+        throw .inexistentResource("The connection does not exist.")
       }
       let selection = try FieldSelection(call.query)
       return Response(.ok, json: selection.applied(to: found.json).serialized())

@@ -50,9 +50,9 @@ import WireKit
   ) async throws(Failure) {
     var client: Client?
     if let name = request.client {
-      guard let id = ClientID(name) else { throw Failure(.applicationUnknown) }
+      guard let id = ClientID(name) else { throw .applicationUnknown }
       client = try await Clients.client(id, of: context.app.id, context)
-      guard client != nil else { throw Failure(.applicationUnknown) }
+      guard client != nil else { throw .applicationUnknown }
     }
     guard let url = request.ticket.resultURL else { return }
     guard !url.utf8.contains(UInt8(ascii: "#")),
@@ -116,7 +116,7 @@ struct TicketRequest {
       guard let connection = texts["connection_id"],
         connection.hasSameBytes(as: ClientSettings.Connection.password.auth0Name)
           || connection.utf8.starts(with: "con_".utf8)
-      else { throw Failure(.connectionUnknown) }
+      else { throw .connectionUnknown }
       subject = .email(email)
     default:
       let detail = "Send user_id, or email and connection_id."

@@ -23,7 +23,7 @@ struct UserChange {
   /// - Throws: `.connectionUnknown`, `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     for (name, value) in body { take(name, value) }
-    guard hasConnection else { throw Failure(.connectionUnknown) }
+    guard hasConnection else { throw .connectionUnknown }
     for other in ["email", "email_verified"] where body["password"] != nil && body[other] != nil {
       reader.refuse("password", "choice", "Cannot update password and \(other) at once.")
     }
@@ -95,7 +95,7 @@ struct UserDescription {
       throw .invalid([.missingProperty("connection")])
     }
     guard connection.hasSameBytes(as: ClientSettings.Connection.password.auth0Name) else {
-      throw Failure(.connectionUnknown)
+      throw .connectionUnknown
     }
     var row = JSONObject()
     var (reader, ignored) = (MemberReader(), [String]())

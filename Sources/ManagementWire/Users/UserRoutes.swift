@@ -74,17 +74,16 @@ import WireKit
     if context.principal.user != nil {
       let others = body.map(\.key).filter { !$0.hasSameBytes(as: ownField) }
       guard others.isEmpty else {
-        throw Failure(
-          .fieldsNotYours,
+        throw .fieldsNotYours(
           "You cannot update the following fields: \(others.joined(separator: ", "))".excerpt(400)
         )
       }
       guard try await mayWrite(body[ownField], of: user, context) else {
-        throw .insufficientScope(Scopes.updateMetadata)
+        throw .insufficientScope(scope: Scopes.updateMetadata)
       }
     } else if !context.principal.scopes.contains(Scopes.updateUsers) {
       let others = body.map(\.key).filter { $0 != "app_metadata" }
-      guard others.isEmpty else { throw .insufficientScope(Scopes.updateUsers) }
+      guard others.isEmpty else { throw .insufficientScope(scope: Scopes.updateUsers) }
     }
     let change = try UserChange(body)
     if change.asksToVerify { try context.mailer.requireConfigured() }
@@ -93,7 +92,7 @@ import WireKit
         try await Users.revise(user, change.revision, context)
       }
     } catch .emailTaken {
-      throw Failure(.newEmailTaken)
+      throw .newEmailTaken
     }
     if change.asksToVerify {
       try await mailVerification(to: Profiles.read(of: user, context).email, context)

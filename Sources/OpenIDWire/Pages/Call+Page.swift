@@ -148,7 +148,7 @@ extension Call {
       }
       // For the log, which has no other trace of it.
       failure = error
-      guard error.type == .invalidCode, let flow,
+      guard error.is(.invalidCode), let flow,
         let end = try await AuthenticationFlow.end(of: flow, context)
       else { return errors }
       return [FormError(end == .expired ? .codeExpired : .codeAttempts)]

@@ -22,7 +22,7 @@ extension FormError {
   /// - Returns: at least one error, or nil.
   static func errors(of failure: Failure, wrong: Kind, in app: App) -> [FormError]? {
     let seconds = failure.retryAfter?.wholeSeconds
-    switch failure.type {
+    switch failure {
     case .invalid: return failure.faults.map { error(of: $0, in: app) }
     case .wrongCredentials, .invalidCode: return [FormError(wrong)]
     case .tooManyAttempts, .tooManyRequests: return [FormError(.attempts, seconds)]
@@ -80,7 +80,7 @@ extension FormError {
 
   private static func page(for failure: Failure, of call: Call) -> Page {
     let support = call.context.app.brandingSettings.support
-    switch failure.type {
+    switch failure {
     case .unknownApplication: return .unknownApplication()
     case .unregisteredRedirect:
       return .unregisteredRedirect(

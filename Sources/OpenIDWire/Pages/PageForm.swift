@@ -32,7 +32,7 @@ extension Call {
   /// - Throws: `.cookiesNeeded` if the browser has no cookie; `.formForged` if another site or
   ///   another browser has sent the form.
   func form(of flow: String) throws(Failure) -> FormValues {
-    guard case .form(let form) = body else { throw .internalError("a page without a form") }
+    guard case .form(let form) = body else { throw .internalError(reason: "a page without a form") }
     try requireOwnForm(form[Self.formToken], of: flow)
     return form
   }

@@ -85,7 +85,7 @@ struct TokenError: Error {
 
   /// Maps an error of the domain, by its type or else by its kind.
   init(_ failure: Failure) {
-    switch failure.type {
+    switch failure {
     case .invalidCodeOfClient:
       self = .invalidGrant(failure, auth0Description: "Invalid authorization code")
     case .otherRedirect: self = .invalidGrant(failure.type.title)

@@ -219,7 +219,7 @@ extension DirectGrant {
       return try await signIn.tokens(at: provider, call.context, verb)
     } catch {
       let answer = call.error(for: error)
-      switch error.type {
+      switch error {
       case .wrongCredentials, .invalidCode: throw wrong
       case .additionalFactorRequired: throw try await secondStep(of: signIn, error)
       default: throw answer

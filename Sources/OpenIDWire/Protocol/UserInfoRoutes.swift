@@ -49,7 +49,7 @@ extension BearerKind {
       of: token, app: call.context.app.id, audience: Provider.userInfo(of: call.issuer)
     )
     let scope = StandardScope.openID.rawValue
-    guard principal.scopes.contains(scope) else { throw .insufficientScope(scope) }
+    guard principal.scopes.contains(scope) else { throw .insufficientScope(scope: scope) }
     return .user(principal)
   }
 }

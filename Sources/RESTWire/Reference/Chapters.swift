@@ -1,4 +1,8 @@
+import Accounts
 import Declarations
+import Runtime
+import Tenancy
+import WireKit
 
 extension RESTWire {
   /// All of the API, in the order of the reference.
@@ -128,4 +132,15 @@ extension RESTWire {
 extension RESTWire {
   /// The chapters without the operations for API clients and operators.
   static let chaptersOfUsers = chapters.map(\.ofUsers).filter { !$0.operations.isEmpty }
+
+  /// The types of error with a page, by status and code: those that routes declare, and others that
+  /// precede a route, or that only other wires return.
+  static let problems = ErrorType.sorted(
+    Set(
+      chapters.flatMap(\.operations).flatMap(\.problems)
+        + ErrorType.types(
+          .routeNotFound, .methodNotAllowed, .internalOnly, .wireDisabled, .userBlocked,
+          .noHostName, .grantExists
+        ))
+  )
 }

@@ -101,14 +101,14 @@ extension OpenAPI {
   static var problems: JSON {
     func codes(_ types: [ErrorType]) -> JSON { .array(types.map { .string($0.code) }) }
     var statuses = JSONObject()
-    for type in ErrorType.all {
+    for type in RESTWire.problems {
       statuses[type.code] = .number(JSONNumber(type.status.code))
     }
     return [
       "statuses": .object(statuses),
       "everywhere": codes(ErrorType.everywhere),
       "withBody": codes(ErrorType.body),
-      "withJSON": codes(ErrorType.json + [.invalid]),
+      "withJSON": codes(ErrorType.json + ErrorType.types(.invalid)),
       "withPath": codes(ErrorType.path),
       "ofPOST": codes(ErrorType.post),
       "bySecurity": [

@@ -17,7 +17,7 @@ extension ReferencePage {
       "</p>"
     )
     var example = Markup()
-    example.addProblem(.versionConflict)
+    example.addProblem(Failure.versionConflict.type)
     return ReferencePage(
       slug: "errors",
       title: "Errors",
@@ -61,7 +61,7 @@ extension ReferencePage {
   }
 
   private static func statuses() -> [(Status, [ErrorType])] {
-    let groups = Dictionary(grouping: ErrorType.all, by: \.status.code)
+    let groups = Dictionary(grouping: RESTWire.problems, by: \.status.code)
     return groups.sorted { $0.key < $1.key }.compactMap { _, types in
       types.first.map { ($0.status, types) }
     }

@@ -87,7 +87,7 @@ extension ReferencePage {
         + "remedy. Errors that every route may return are only in the chapter of errors.",
       "With `Retry-After`, repeat the request later.",
     ],
-    Problem(Failure(.tokenMissing)).json(of: nil).lines()
+    Problem(Failure.tokenMissing).json(of: nil).lines()
   )
 
   private static func section(

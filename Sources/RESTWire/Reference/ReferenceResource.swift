@@ -60,7 +60,10 @@ import Records
       .get, "/problems/{code}", access: .open, gives: [page],
       summary: "Read the cause of a problem, and what to do"
     ) { (call) async throws(Failure) in
-      guard let type = ErrorType.named(call.text("code")) else { throw .notFound }
+      let code = call.text("code")
+      guard let type = RESTWire.problems.first(where: { $0.code.hasSameBytes(as: code) }) else {
+        throw .notFound
+      }
       return show(await reference(.all, call).problem(type))
     },
   ]

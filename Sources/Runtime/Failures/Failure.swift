@@ -5,8 +5,16 @@ package import Postgres
 
 /// A failed request: the type of the error, and what is specific to this request.
 ///
-/// Features declare a static member for each of their types, so that functions throw `.notFound` or
-/// `.deviceFull(limit: 16)`. `catch .deviceFull` and `case .deviceFull` compare the type only.
+/// A feature declares each type once, as a static member, which is the failure without specifics:
+///
+///     extension Failure {
+///       package static let deviceFull = Failure("device_full", .conflict)
+///         .titled("The device has the maximum number of users.")
+///         .remedied("Remove a user from the device: DELETE /v1/device/users/{user}.")
+///     }
+///
+/// Functions throw `.deviceFull` or, with specifics, `.deviceFull(limit: 16)`. `catch .deviceFull`,
+/// `case .deviceFull` and `is(.deviceFull)` compare the type only. A route names it in `refuses`.
 ///
 /// It is an object, so that a function that throws it returns one word.
 package final class Failure: Error {
@@ -48,14 +56,51 @@ package final class Failure: Error {
     self.reason = reason
   }
 
-  /// Creates a failure with one place in the input, under the code of the type.
-  package convenience init(_ type: ErrorType, at pointer: String, _ detail: String? = nil) {
-    self.init(type, faults: [FieldError(pointer, type.code, detail ?? type.title)])
+  /// Declares a type, whose failures have a time after which the request may succeed, or none.
+  package convenience init(_ code: String, _ kind: ErrorKind, retryAfter: Duration? = nil) {
+    self.init(ErrorType(code, kind), retryAfter: retryAfter)
   }
 
-  /// Creates a failure with the limit that the request would exceed.
-  package convenience init(_ type: ErrorType, limit: Int, _ detail: String? = nil) {
-    self.init(type, detail, members: [("limit", .number(JSONNumber(limit)))])
+  /// Creates the same failure.
+  package convenience init(_ other: Failure) {
+    self.init(
+      other.type, other.detail, faults: other.faults, members: other.members,
+      retryAfter: other.retryAfter, cause: other.cause, reason: other.reason
+    )
+  }
+
+  /// Returns the failure with the cause, in one sentence.
+  package func titled(_ title: String) -> Failure {
+    Failure(type.titled(title), retryAfter: retryAfter)
+  }
+
+  /// Returns the failure with the advice for developers and operators.
+  package func remedied(_ remedy: String) -> Failure {
+    Failure(type.remedied(remedy), retryAfter: retryAfter)
+  }
+
+  /// Returns a failure of this type with what is specific to a request: see `init`.
+  package func callAsFunction(
+    _ detail: String? = nil, faults: [FieldError] = [], members: [(name: String, value: JSON)] = [],
+    retryAfter: Duration? = nil, cause: DatabaseError? = nil, reason: String? = nil
+  ) -> Failure {
+    Failure(
+      type, detail, faults: faults, members: members, retryAfter: retryAfter, cause: cause,
+      reason: reason
+    )
+  }
+
+  /// Returns a failure of this type for members of the input that break a rule.
+  package func callAsFunction(_ faults: [FieldError]) -> Failure { Failure(type, faults: faults) }
+
+  /// Returns a failure of this type with one place in the input, under the code of the type.
+  package func callAsFunction(at pointer: String, _ detail: String? = nil) -> Failure {
+    Failure(type, faults: [FieldError(pointer, type.code, detail ?? type.title)])
+  }
+
+  /// Returns a failure of this type with the limit that the request would exceed.
+  package func callAsFunction(limit: Int, _ detail: String? = nil) -> Failure {
+    Failure(type, detail, members: [("limit", .number(JSONNumber(limit)))])
   }
 
   /// Returns the failure with the places of its faults in another form.
@@ -67,7 +112,10 @@ package final class Failure: Error {
     )
   }
 
-  package static func ~= (type: ErrorType, failure: Failure) -> Bool { failure.type == type }
+  /// Returns whether both failures have the same type.
+  package func `is`(_ other: Failure) -> Bool { type == other.type }
+
+  package static func ~= (pattern: Failure, failure: Failure) -> Bool { failure.is(pattern) }
 
   /// The cause in this request, or else what to do.
   package var explanation: String { detail ?? type.remedy }
@@ -94,12 +142,13 @@ extension Failure {
     switch error.state {
     // The user was deleted after the session was read. See `RequestContext.failure`.
     case .foreignKeyViolation: self.init(.sessionEnded)
-    case .shareTaken: self.init(.tooManyRequests, retryAfter: second)
-    case .laneFull: self.init(.overloaded, retryAfter: second, cause: error)
-    case _ where error.isConflict: self.init(.overloaded, retryAfter: second, cause: error)
+    case .shareTaken: self.init(.tooManyRequests(retryAfter: second))
+    case .laneFull: self.init(.overloaded(retryAfter: second, cause: error))
+    case _ where error.isConflict:
+      self.init(.overloaded(retryAfter: second, cause: error))
     case _ where error.isTransient || error.serverFault != nil:
-      self.init(.databaseUnavailable, retryAfter: second, cause: error)
-    default: self.init(.internalError, reason: error.description)
+      self.init(.databaseUnavailable(retryAfter: second, cause: error))
+    default: self.init(.internalError(reason: error.description))
     }
   }
 }
@@ -107,7 +156,7 @@ extension Failure {
 extension Optional {
   /// Unwraps the row of a statement that always returns one.
   package func orUnforeseen(_ what: String) throws(Failure) -> Wrapped {
-    guard let self else { throw .internalError("no row for \(what)") }
+    guard let self else { throw .internalError(reason: "no row for \(what)") }
     return self
   }
 }
@@ -187,7 +236,7 @@ package enum ErrorKind: CaseIterable, Sendable {
 
 /// A type of error: a stable code, a kind, and the texts that all errors of the type share.
 ///
-/// Each feature declares its own types, and lists them. A code is never reused for another type.
+/// It is declared as a static member of `Failure`. A code is never reused for another type.
 ///
 /// - Source: RFC 9457 section 3.1.1.
 package struct ErrorType: Sendable {
@@ -200,13 +249,13 @@ package struct ErrorType: Sendable {
 
   package init(_ code: String, _ kind: ErrorKind) { (self.code, self.kind) = (code, kind) }
 
-  package func titled(_ title: String) -> ErrorType {
+  func titled(_ title: String) -> ErrorType {
     var type = self
     type.title = title
     return type
   }
 
-  package func remedied(_ remedy: String) -> ErrorType {
+  func remedied(_ remedy: String) -> ErrorType {
     var type = self
     type.remedy = remedy
     return type
@@ -221,131 +270,90 @@ extension ErrorType: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(code) }
 }
 
-extension ErrorType {
+/// The types of error that several features have.
+extension Failure {
   /// The remedy for a failure of the server that may pass.
   package static let retryRemedy =
     "Repeat the request after the number of seconds in Retry-After. The log has the cause."
-}
 
-/// The types of error that several features have.
-extension ErrorType {
-  package static let invalid = ErrorType("validation_failed", .invalid)
+  package static let invalid = Failure("validation_failed", .invalid)
     .titled("The input breaks one or more rules.")
     .remedied(
       "Correct the members that errors lists. Each entry has a JSON Pointer and the broken rule."
     )
-  package static let notFound = ErrorType("not_found", .notFound)
+  package static let notFound = Failure("not_found", .notFound)
     .titled("The requested resource does not exist.")
     .remedied(
       "Check the ids in the path and the body. The resource was deleted, never existed, or "
         + "belongs to another user."
     )
-  package static let preconditionFailed = ErrorType("precondition_failed", .precondition)
+  package static let preconditionFailed = Failure("precondition_failed", .precondition)
     .titled("The stored version does not satisfy If-Match or If-None-Match.")
     .remedied("Read the resource again, apply the change to it, and send the new ETag.")
-  package static let tokenMissing = ErrorType("token_missing", .unauthenticated)
+  package static let tokenMissing = Failure("token_missing", .unauthenticated)
     .titled("The access token is missing.")
     .remedied("Send Authorization: Bearer with an access token. Every sign-in returns one.")
-  package static let tokenInvalid = ErrorType("token_invalid", .unauthenticated)
+  /// The token is malformed, of another issuer, or of another app.
+  package static let tokenInvalid = Failure("token_invalid", .unauthenticated)
     .titled("The access token is not valid.")
     .remedied(
       "Refresh, and repeat the request. The token may be truncated, or may belong to another app."
     )
-  package static let tokenExpired = ErrorType("token_expired", .unauthenticated)
+  package static let tokenExpired = Failure("token_expired", .unauthenticated)
     .titled("The access token has expired.")
     .remedied("Refresh with POST /v1/token/refresh, and repeat the request.")
-  package static let sessionEnded = ErrorType("session_ended", .unauthenticated)
+  package static let sessionEnded = Failure("session_ended", .unauthenticated)
     .titled("The session has ended.")
     .remedied("Sign in again. A sign-out, a new password, a block or its age ended the session.")
-  package static let insufficientScope = ErrorType("insufficient_scope", .forbidden)
+  package static let insufficientScope = Failure("insufficient_scope", .forbidden)
     .titled("The access token or the client lacks the scope of this route.")
     .remedied("Give the client the scope, or use another client.")
-  package static let bodyTooLarge = ErrorType("body_too_large", .tooLarge)
+  package static let bodyTooLarge = Failure("body_too_large", .tooLarge)
     .titled("The body is too large.")
     .remedied("Send at most as many bytes as limit allows.")
-  package static let tooManyAttempts = ErrorType("too_many_attempts", .tooMany)
+  /// There were too many guesses of a secret, or too many requests for mail.
+  package static let tooManyAttempts = Failure("too_many_attempts", .tooMany)
     .titled("There were too many attempts.")
     .remedied("Wait for the number of seconds in Retry-After.")
-  package static let tooManyRequests = ErrorType("too_many_requests", .tooMany)
+  /// A user, API client or network is at its limit.
+  package static let tooManyRequests = Failure("too_many_requests", .tooMany)
     .titled("Too many requests come from this client or its network.")
     .remedied("Wait for the number of seconds in Retry-After.")
-  package static let internalError = ErrorType("internal", .internal)
+  /// A fault of the server, with its cause for the operator's log as `reason`.
+  package static let internalError = Failure("internal", .internal)
     .titled("The server failed unexpectedly.")
     .remedied("Report the id in instance to the operator, who finds the cause under it in the log.")
-  package static let overloaded = ErrorType("overloaded", .unavailable)
+  /// The server has too much work to serve the request soon.
+  package static let overloaded = Failure("overloaded", .unavailable)
     .titled("The server is too busy.")
     .remedied(retryRemedy)
-  package static let databaseUnavailable = ErrorType("database_unavailable", .unavailable)
+  /// The database is unreachable, read-only, full or too slow.
+  package static let databaseUnavailable = Failure("database_unavailable", .unavailable)
     .titled("The database is unavailable.")
     .remedied(retryRemedy)
-  package static let searchTooSlow = ErrorType("search_too_slow", .unavailable)
-    .titled("The search took too long.")
-    .remedied("Add a term on an indexed path that few users match.")
-
-  package static let generalErrors = [
-    invalid, notFound, preconditionFailed, tokenMissing, tokenInvalid, tokenExpired, sessionEnded,
-    insufficientScope, bodyTooLarge, tooManyAttempts, tooManyRequests, internalError, overloaded,
-    databaseUnavailable, searchTooSlow,
-  ]
-}
-
-extension Failure {
-  package static let notFound = Failure(.notFound)
-  package static let tokenMissing = Failure(.tokenMissing)
-  /// The token is malformed, of another issuer, or of another app.
-  package static let tokenInvalid = Failure(.tokenInvalid)
-  package static let tokenExpired = Failure(.tokenExpired)
-  package static let sessionEnded = Failure(.sessionEnded)
-  package static let searchTooSlow = Failure(.searchTooSlow, retryAfter: .seconds(10))
-
-  /// Returns the error for members of the input that break a rule, each with its place.
-  package static func invalid(_ faults: [FieldError]) -> Failure {
-    Failure(.invalid, faults: faults)
-  }
+  package static let searchTooSlow = Failure(
+    "search_too_slow", .unavailable, retryAfter: .seconds(10)
+  )
+  .titled("The search took too long.")
+  .remedied("Add a term on an indexed path that few users match.")
 
   /// Returns the error for a principal without the scope that the request requires.
-  package static func insufficientScope(_ scope: String) -> Failure {
-    Failure(
-      .insufficientScope, "The route requires the scope \(scope).",
-      members: [("scope", .string(scope))]
+  package static func insufficientScope(scope: String) -> Failure {
+    .insufficientScope(
+      "The route requires the scope \(scope).", members: [("scope", .string(scope))]
     )
   }
 
   /// Returns the error for a stored version that does not satisfy the client's condition.
   package static func preconditionFailed(current: Int) -> Failure {
-    Failure(
-      .preconditionFailed, "The current version is \(current).",
+    .preconditionFailed(
+      "The current version is \(current).",
       members: [("current_version", .number(JSONNumber(current)))]
     )
   }
 
   /// Returns the error for a body of more than `limit` bytes.
-  package static func bodyTooLarge(limit: Int) -> Failure {
-    Failure(.bodyTooLarge, limit: limit, "The route reads at most \(limit) bytes.")
-  }
-
-  /// Returns the error for too many guesses of a secret, or too many requests for mail.
-  package static func tooManyAttempts(retryAfter time: Duration) -> Failure {
-    Failure(.tooManyAttempts, retryAfter: time)
-  }
-
-  /// Returns the error for a user, API client or network at its limit.
-  package static func tooManyRequests(retryAfter time: Duration) -> Failure {
-    Failure(.tooManyRequests, retryAfter: time)
-  }
-
-  /// Returns the error for a server with too much work to serve the request soon.
-  package static func overloaded(retryAfter time: Duration) -> Failure {
-    Failure(.overloaded, retryAfter: time)
-  }
-
-  /// Returns the error for a database that is unreachable, read-only, full or too slow.
-  package static func databaseUnavailable(retryAfter time: Duration) -> Failure {
-    Failure(.databaseUnavailable, retryAfter: time)
-  }
-
-  /// Returns the error for a fault of the server, with its cause for the operator's log.
-  package static func internalError(_ reason: String) -> Failure {
-    Failure(.internalError, reason: reason)
+  package static func bodyTooLarge(above limit: Int) -> Failure {
+    .bodyTooLarge(limit: limit, "The route reads at most \(limit) bytes.")
   }
 }

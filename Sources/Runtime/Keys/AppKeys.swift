@@ -77,7 +77,8 @@ import Postgres
       let key = try? SigningKey(id: row.keyID, for: purpose, secret: secret)
     else {
       throw .internalError(
-        "this master key does not decrypt the signing key \(row.keyID); "
+        reason:
+          "this master key does not decrypt the signing key \(row.keyID); "
           + "`dossier key remove` removes it"
       )
     }

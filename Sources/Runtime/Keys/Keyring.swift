@@ -37,7 +37,7 @@ package import Postgres
       try await keys.reload()
     }.value.get()
     guard let signer = try await keys.signer(for: purpose) else {
-      throw .internalError("no signing key for app \(app)")
+      throw .internalError(reason: "no signing key for app \(app)")
     }
     return signer
   }

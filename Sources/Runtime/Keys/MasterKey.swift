@@ -89,7 +89,7 @@ package struct MasterKey: Sendable {
   package func sealed(_ secret: [UInt8], as name: String) throws(Failure) -> [UInt8] {
     let (key, name) = (secrets[0].seal, Data(name.utf8))
     guard let sealed = try? AES.GCM.seal(secret, using: key, authenticating: name).combined else {
-      throw .internalError("a secret cannot be encrypted")
+      throw .internalError(reason: "a secret cannot be encrypted")
     }
     return Array(sealed)
   }

@@ -114,7 +114,8 @@ extension MasterKeys {
     for pass in 0... {
       guard pass < passes else {
         throw .internalError(
-          "other programs still encrypt with another master key; put the new key first on every "
+          reason:
+            "other programs still encrypt with another master key; put the new key first on every "
             + "host, reload, wait a minute, and repeat"
         )
       }
@@ -127,7 +128,8 @@ extension MasterKeys {
         discarded += lost
       } else if !lost.isEmpty {
         throw .internalError(
-          "none of the given master keys decrypts: \(lost.joined(separator: ", "))"
+          reason:
+            "none of the given master keys decrypts: \(lost.joined(separator: ", "))"
         )
       }
       if changed == 0, lost.isEmpty { break }

@@ -107,7 +107,7 @@ package struct NewSigningKey: Sendable {
   package init(for purpose: KeyPurpose, of app: AppID, _ master: MasterKey) throws(Failure) {
     self.purpose = purpose
     guard let (secret, publicKey) = try? Self.pair(for: purpose) else {
-      throw .internalError("a signing key cannot be made")
+      throw .internalError(reason: "a signing key cannot be made")
     }
     self.publicKey = BinaryBytes(publicKey)
     sealed = BinaryBytes(try master.sealed(secret, as: "\(app) \(id)"))

@@ -21,7 +21,7 @@ package struct RateLimit {
   /// It is false for a limit that others use too: the number would reveal their attempts.
   let isReported: Bool
   /// The error of a refusal; too many attempts, unless the user has authenticated.
-  var refusal = ErrorType.tooManyAttempts
+  var refusal = Failure.tooManyAttempts
 
   /// - Parameters:
   ///   - name: the name, unique among the limits of a request.
@@ -62,9 +62,8 @@ package struct RateLimit {
   }
 
   fileprivate func refused(after wait: Duration) -> Failure {
-    Failure(
-      refusal,
-      refusal == .tooManyRequests
+    refusal(
+      refusal.is(.tooManyRequests)
         ? "The user has reached its own limit of sign-ins or changes in an hour." : nil,
       retryAfter: wait
     )
@@ -201,7 +200,7 @@ package struct RateLimitSet {
         transaction.sendCommit()
         return (try await sent(), try await rows?.rows() ?? [])
       }
-    } catch let error where error.type == .tooManyAttempts || error.type == .tooManyRequests {
+    } catch let error where error.is(.tooManyAttempts) || error.is(.tooManyRequests) {
       return nil
     }
   }

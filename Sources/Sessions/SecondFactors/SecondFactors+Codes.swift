@@ -128,7 +128,8 @@ extension SecondFactors {
   ) throws(Failure) -> Int? {
     let master = context.keys.master
     guard let secret = master.opened(factor.sealed, as: sealName(of: factor.id, user)) else {
-      throw .internalError("this master key does not decrypt the second factor \(factor.id)")
+      throw .internalError(
+        reason: "this master key does not decrypt the second factor \(factor.id)")
     }
     return TimeBasedCode.step(
       of: code.withoutSpacesAndHyphens, secret, near: TimeBasedCode.step(at: time(nil)),

@@ -225,7 +225,7 @@ extension Apps {
       else { throw .unknownApp }
       try condition.require(before.version)
       guard let stored = before.app(catalog).settings.chosen else {
-        throw .internalError("the stored settings of an app do not parse")
+        throw .internalError(reason: "the stored settings of an app do not parse")
       }
       let settings = catalog.change(of: stored, by: change.settings, at: "/settings")
       let faults = settings.faults.map(FieldError.init) + change.hostFaults
@@ -369,29 +369,20 @@ package enum AppsAdministrationQueries {
   ]
 }
 
-extension ErrorType {
-  package static let unknownApp = ErrorType("app_not_found", .notFound)
+extension Failure {
+  package static let unknownApp = Failure("app_not_found", .notFound)
     .titled("No app has that name.")
     .remedied("Name an app of dossier app list in Dossier-App, or use one of its host names.")
-  package static let wireDisabled = ErrorType("api_disabled", .notFound)
+  package static let wireDisabled = Failure("api_disabled", .notFound)
     .titled("This app does not offer this API.")
     .remedied(
       "Enable it, if the app has clients of it: dossier app set --app NAME app_services=true, "
         + "parra=true, auth0_management=true or auth0_dbconnections=true."
     )
-  package static let appExists = ErrorType("app_exists", .conflict)
+  package static let appExists = Failure("app_exists", .conflict)
     .titled("An app with that name already exists.")
     .remedied("Choose another name.")
-  package static let hostTaken = ErrorType("host_taken", .conflict)
+  package static let hostTaken = Failure("host_taken", .conflict)
     .titled("One of the host names belongs to another app.")
     .remedied("Remove the host name from the other app first: dossier app host remove.")
-
-  package static let appErrors = [unknownApp, wireDisabled, appExists, hostTaken]
-}
-
-extension Failure {
-  package static let unknownApp = Failure(.unknownApp)
-  package static let wireDisabled = Failure(.wireDisabled)
-  package static let appExists = Failure(.appExists)
-  package static let hostTaken = Failure(.hostTaken)
 }

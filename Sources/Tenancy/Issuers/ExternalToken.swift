@@ -27,17 +27,17 @@ struct ExternalToken {
     guard text.utf8.count <= 16_384, let token = SignedToken(text),
       let subject = token.claims["sub"]?.string,
       let expires = token.claims["exp"]?.number?.double
-    else { throw .invalidExternalToken("it is not a JWT with sub and exp") }
-    if let fault = TokenHead.fault(in: token.head) { throw .invalidExternalToken(fault) }
+    else { throw .invalidExternalToken(rule: "it is not a JWT with sub and exp") }
+    if let fault = TokenHead.fault(in: token.head) { throw .invalidExternalToken(rule: fault) }
     (self.token, self.subject, self.expires) = (token, subject, expires)
     // A claim that is present but not a string is wrong, not missing.
     issuer = token.claims["iss"]?.string
     guard issuer != nil || token.claims["iss"] == nil else {
-      throw .invalidExternalToken("its iss is not a string")
+      throw .invalidExternalToken(rule: "its iss is not a string")
     }
     begins = token.claims["nbf"]?.number?.double
     guard begins != nil || token.claims["nbf"] == nil else {
-      throw .invalidExternalToken("its nbf is no number")
+      throw .invalidExternalToken(rule: "its nbf is no number")
     }
     guard let audience = token.claims["aud"] else {
       audiences = nil
@@ -47,7 +47,7 @@ struct ExternalToken {
     let texts = listed.compactMap(\.string)
     audiences = texts
     guard texts.count == listed.count else {
-      throw .invalidExternalToken("its aud is neither a string nor a list of strings")
+      throw .invalidExternalToken(rule: "its aud is neither a string nor a list of strings")
     }
   }
 

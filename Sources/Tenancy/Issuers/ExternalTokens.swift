@@ -83,30 +83,30 @@ import Records
       read.token.algorithm?.hasPrefix("HS") == (entry.secret != nil)
     }
     guard !candidates.isEmpty else {
-      throw .invalidExternalToken("its alg is not one of its issuer")
+      throw .invalidExternalToken(rule: "its alg is not one of its issuer")
     }
     guard read.token.head["cty"]?.string == subject.contentType else {
-      throw .invalidExternalToken("its cty is of another protocol")
+      throw .invalidExternalToken(rule: "its cty is of another protocol")
     }
     let now = time(nil)
     guard read.expires > Double(now - Self.leeway) else {
-      throw .invalidExternalToken("its exp is in the past")
+      throw .invalidExternalToken(rule: "its exp is in the past")
     }
     guard read.begins ?? 0 <= Double(now + Self.leeway) else {
-      throw .invalidExternalToken("its nbf is in the future")
+      throw .invalidExternalToken(rule: "its nbf is in the future")
     }
     if let name = read.timeInFuture(from: now + Self.leeway) {
-      throw .invalidExternalToken("its \(name) is in the future")
+      throw .invalidExternalToken(rule: "its \(name) is in the future")
     }
     guard let named = subject.text(read.members), (1...255).contains(named.utf8.count) else {
-      throw .invalidExternalToken("its subject is missing, empty or longer than 255 bytes")
+      throw .invalidExternalToken(rule: "its subject is missing, empty or longer than 255 bytes")
     }
     guard let issuer = try await signer(of: read.token, among: candidates, context) else {
-      throw .invalidExternalToken("its signature is not its issuer's")
+      throw .invalidExternalToken(rule: "its signature is not its issuer's")
     }
     let provider = IdentityProvider(ofIssuer: issuer.issuer)
     guard isAccepted(provider) else {
-      throw .invalidExternalToken("its iss is not one that this request accepts")
+      throw .invalidExternalToken(rule: "its iss is not one that this request accepts")
     }
     return Identity(
       provider: provider, subject: named, authenticatedAt: read.authenticatedAt(now),
@@ -127,7 +127,8 @@ import Records
     let found = try await context.read(IssuerQueries.named, context.app.id, token.issuer)
     guard !found.isEmpty else {
       throw .invalidExternalToken(
-        token.issuer == nil
+        rule:
+          token.issuer == nil
           ? "it has no iss, which no issuer of this app allows"
           : "its iss is not one of this app's issuers"
       )
@@ -135,7 +136,8 @@ import Records
     let meant = found.prefix(IssuerRecord.mostEntries).filter { $0.isMeant(by: token.audiences) }
     guard !meant.isEmpty else {
       throw .invalidExternalToken(
-        token.audiences == nil
+        rule:
+          token.audiences == nil
           ? "it has no aud, which its issuer does not allow"
           : "its aud is not the one that this app expects of its issuer"
       )
@@ -199,7 +201,8 @@ import Records
       return keys
     }
     guard let opened = master.opened(secret, as: "issuer \(name)") else {
-      throw .internalError("this master key does not decrypt the secret of issuer \(issuer.name)")
+      throw .internalError(
+        reason: "this master key does not decrypt the secret of issuer \(issuer.name)")
     }
     return .secret(opened)
   }

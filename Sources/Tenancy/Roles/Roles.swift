@@ -256,18 +256,11 @@ package enum RoleLimits {
   package static let rolesOfUser = 100
 }
 
-extension ErrorType {
-  package static let roleNotFound = ErrorType("role_not_found", .notFound)
+extension Failure {
+  package static let roleNotFound = Failure("role_not_found", .notFound)
     .titled("The app has no such role.")
     .remedied("Compare the id with the roles of the app (dossier role list).")
-  package static let roleExists = ErrorType("role_exists", .conflict)
+  package static let roleExists = Failure("role_exists", .conflict)
     .titled("The app already has a role with that name.")
     .remedied("Choose another name.")
-
-  package static let roleErrors = [roleNotFound, roleExists]
-}
-
-extension Failure {
-  package static let roleNotFound = Failure(.roleNotFound)
-  package static let roleExists = Failure(.roleExists)
 }

@@ -137,7 +137,7 @@ import Tenancy
     let list = TextBytes(JSON.array(documents).serialized())
     let written = try await rows(
       of: transaction.send(ImportQueries.documents, list),
-      violation: .documentTooLarge(limit: Self.limit(of: writes))
+      violation: .documentTooLarge(above: Self.limit(of: writes))
     )
     guard !written.isEmpty else { return }
     let app = try await context.apps.app(app)

@@ -31,7 +31,7 @@ package struct NewUser: Sendable {
           members, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas
         )
       }
-    } catch let error where error.type == .invalid {
+    } catch let error where error.is(.invalid) {
       throw .invalid(faults + error.faults)
     }
     guard faults.isEmpty else { throw .invalid(faults) }
@@ -112,7 +112,7 @@ extension Users {
       Event("user_create", of: user).record(in: transaction)
       return user
     case .fail(_, let faults): throw .userExists(faults)
-    case .update, .skip: throw .internalError("a user that exists was not refused")
+    case .update, .skip: throw .internalError(reason: "a user that exists was not refused")
     }
   }
 }

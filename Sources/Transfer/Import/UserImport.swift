@@ -208,7 +208,7 @@ extension Failure {
     }
   }
 
-  var importFaults: [FieldError] { type == .invalid ? faults : [importFault] }
+  var importFaults: [FieldError] { self.is(.invalid) ? faults : [importFault] }
 
   var importFault: FieldError {
     switch self {

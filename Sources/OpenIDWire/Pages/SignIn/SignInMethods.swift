@@ -45,7 +45,7 @@ extension Visit {
       }
       guard errors.isEmpty, let tokens else { return .errors(errors, on: page) }
       return complete(tokens)
-    } catch let error where error.type == .additionalFactorRequired {
+    } catch let error where error.is(.additionalFactorRequired) {
       if page == .password || page == .signUp { BrowserNote.password.keep(email, call) }
       return try await beginSecondStep(error)
     } catch .emailUnverified {

@@ -125,7 +125,7 @@ import WireKit
     } catch {
       // The user may send the form again.
       try? await Authorizations.settle(authorization, state, context)
-      guard ErrorType.userBlocked ~= error, authorization.request.client != .pages else {
+      guard error.is(.userBlocked), authorization.request.client != .pages else {
         throw error
       }
       return try await AuthorizationSteps.blocked(authorization, call)
