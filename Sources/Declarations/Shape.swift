@@ -32,12 +32,20 @@ package struct Shape: Sendable {
   /// The named shapes within this one, and this one if it has a name.
   package var named: [Shape] { parts.flatMap(\.named) + (name == nil ? [] : [self]) }
 
+  /// Whether this shape itself holds values that are sent only once.
+  private var isSecret = false
+
   /// Whether the value may contain tokens of a session or secrets of a second factor.
-  package var givesSecrets: Bool { named.contains { $0.name.map(Self.secrets.contains) == true } }
+  package var givesSecrets: Bool { isSecret || parts.contains(where: \.givesSecrets) }
 
-  private static let secrets: Set<String> = ["Tokens", "Enrollment", "RecoveryCodes"]
+  /// Returns the shape of values that are sent only once: see `Response.sentOnce`.
+  package func sentOnce() -> Shape {
+    var shape = self
+    shape.isSecret = true
+    return shape
+  }
 
-  private var asPart: [Shape] { name == nil ? parts : [self] }
+  private var asPart: [Shape] { name == nil && !isSecret ? parts : [self] }
 
   // MARK: Values
 

@@ -81,7 +81,7 @@ extension Shape {
       "device_secret": .text.saying("replaces the previous secret at each sign-in"),
       "recovery_codes": .listOfRecoveryCodes,
     ]
-  ).named("Tokens", "The tokens of a session.").like(Example.tokens)
+  ).named("Tokens", "The tokens of a session.").like(Example.tokens).sentOnce()
 
   package static let listOfRecoveryCodes = Shape.list(of: .text, atMost: 10)
     .saying("returned only once, after a second factor is confirmed")

@@ -2,6 +2,8 @@
 package struct Response: Sendable {
   package let status: Status
   package var body: [UInt8] = []
+  /// Whether the response has values that only one request may get.
+  package private(set) var isSentOnce = false
   /// The status and the fields, as they are sent.
   private var head: [UInt8] = []
 
@@ -76,7 +78,16 @@ package struct Response: Sendable {
   }
 
   /// Whether the response may be stored and repeated.
-  package var isKept: Bool { Status.kept.contains(status) }
+  package var isKept: Bool { !isSentOnce && Status.kept.contains(status) }
+
+  /// Returns the response as one that is never stored, nor sent to a repeated request.
+  ///
+  /// It has tokens of a new session, or secrets that the database keeps only as hashes.
+  package func sentOnce() -> Response {
+    var response = self
+    response.isSentOnce = true
+    return response
+  }
 
   /// The stored form of the response, from which `init(kept:)` recreates it.
   package var kept: [UInt8] { head + Array("\r\n".utf8) + body }

@@ -211,6 +211,6 @@ import WireKit
     if isBrowser, let secret = grant.deviceSecret {
       try call.set(deviceCookie: secret, in: &response)
     }
-    return response
+    return response.sentOnce()
   }
 }

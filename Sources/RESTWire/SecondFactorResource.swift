@@ -60,7 +60,7 @@ import WireKit
       refuses: [.mfaDisabled, .tooManyFactors],
       summary: "Begin to enroll an authenticator app, which replaces a pending one"
     ) { (call) async throws(Failure) in
-      Response(.created, try await SecondFactors.enroll(call.user, call.context))
+      Response(.created, try await SecondFactors.enroll(call.user, call.context)).sentOnce()
     },
     Operation(
       .post,
@@ -94,7 +94,7 @@ import WireKit
     ) { (call) async throws(Failure) in
       Response(
         recoveryCodes: try await SecondFactors.makeRecoveryCodes(of: call.user, call.context)
-      )
+      ).sentOnce()
     },
     Operation(
       .delete, "/v1/users/{user}/second-factors", access: .client(scope: Scopes.updateUsers),
@@ -115,7 +115,7 @@ extension Shape {
     "id": .id(Example.factor),
     "secret": .text.saying("base 32, for typing; returned only once").like(.string(Example.secret)),
     "uri": .text.saying("for a QR code").like(.string(Example.uri)),
-  ]).named("Enrollment", "A second factor that is pending until its first code.")
+  ]).named("Enrollment", "A second factor that is pending until its first code.").sentOnce()
 
   fileprivate static let secondFactors = Shape.object([
     "second_factors": .list(
@@ -130,6 +130,7 @@ extension Shape {
 
   fileprivate static let recoveryCodes = Shape.object(["recovery_codes": .listOfRecoveryCodes])
     .named("RecoveryCodes", "Recovery codes. Each works once, and all earlier ones are void.")
+    .sentOnce()
 }
 
 extension Example {

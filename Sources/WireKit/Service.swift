@@ -78,6 +78,10 @@ import Tenancy
       } else {
         response = try await endpoint.route.handler(call)
       }
+      assert(
+        !response.isSentOnce || !endpoint.route.keepsAnswers,
+        "\(endpoint.route.name) must declare that it issues secrets"
+      )
       if call.preconditions.arePresent {
         response = try conditional(response, call, endpoint.route)
       }

@@ -170,6 +170,9 @@ class Repeats(Case):
             ("/v1/register", {"email": "a@example.com", "password": "correct horse"}, None),
             ("/v1/token/refresh", {"refresh_token": self.grant["refresh_token"]}, None),
             ("/v1/reauthenticate", {"provider": "password", "password": "x"}, self.grant),
+            ("/v1/me/identities", {"provider": "password"}, self.grant),
+            ("/v1/me/second-factors", {}, self.grant),
+            ("/v1/me/recovery-codes", {}, self.grant),
         ]:
             answer = self.post(path, body, headers=fields, token=token and token["access_token"])
             self.expect(answer, 400, "idempotency_key_unsupported")
