@@ -130,7 +130,7 @@ extension WebServer {
     let limits = [usualBodyLimit] + largerBodies(of: wires).map(\.limit)
     let pages = WebServerError.all(bodyLimits: limits).flatMap { locations($0, of: wires) }
     return """
-      # Made by `dossierd error-pages` from what the wires declare; a test compares.
+      # Made by `dossierd error-pages` from what the wires declare.
       #
       # What nginx refuses by itself is told in the words of the wire whose path was asked. Pages of any
       # origin may read it: it is the same for everybody.

@@ -3,7 +3,7 @@ import WireKit
 
 /// Prints the files for nginx that the wires' declarations determine.
 ///
-/// `deploy/nginx` contains them.
+/// `deploy/nginx` contains the first two. `deploy/up` and `deploy/package` write the long third one.
 struct FastCGIParameters: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fastcgi-params",

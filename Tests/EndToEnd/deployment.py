@@ -186,17 +186,21 @@ class Deployment(Cluster, Asking):
         children = pathlib.Path(f"/proc/{self.supervisor.pid}/task/{self.supervisor.pid}/children")
         return [int(pid) for pid in children.read_text().split()]
 
+    def printed(self, command):
+        """Returns a file for nginx that dossierd prints."""
+        return subprocess.run(
+            [BUILD / "dossierd", command], env=self.environment, check=True, capture_output=True,
+            text=True).stdout
+
     def start_nginx(self):
-        upstream = subprocess.run(
-            [BUILD / "dossierd", "upstream"], env=self.environment, check=True,
-            capture_output=True, text=True).stdout
-        (self.folder / "upstream.conf").write_text(upstream)
+        (self.folder / "upstream.conf").write_text(self.printed("upstream"))
         # The time of a worker is not tested, since machines differ.
         def patient(text):
             return re.sub(r"fastcgi_read_timeout \d+s", "fastcgi_read_timeout 300s", text)
 
-        for name in ["dossier.fastcgi_params", "dossier.body_limits", "dossier.error_pages"]:
+        for name in ["dossier.fastcgi_params", "dossier.body_limits"]:
             (self.folder / name).write_text(patient((ROOT / "deploy/nginx" / name).read_text()))
+        (self.folder / "dossier.error_pages").write_text(self.printed("error-pages"))
         server = (ROOT / "deploy/nginx/dossier.conf").read_text()
         server = server.replace("/usr/share/dossier/web", str(ROOT / "deploy/web"))
         for before, after in self.nginx_changes:

@@ -48,9 +48,8 @@ class Transport(unittest.TestCase):
 
     def test_every_location_with_headers_repeats_the_security_headers(self):
         # A location with fields of its own does not inherit those of the server.
-        conf = "".join(
-            (ROOT / "deploy/nginx" / name).read_text()
-            for name in ["dossier.conf", "dossier.error_pages"])
+        conf = ((ROOT / "deploy/nginx/dossier.conf").read_text()
+                + (self.site.folder / "dossier.error_pages").read_text())
         places = [place for place in re.split(r"^ *(?:# )?(?:server|location) ", conf, flags=re.M)
                   if "add_header" in place]
         self.assertGreater(len(places), 3)

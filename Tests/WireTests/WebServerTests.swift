@@ -21,7 +21,6 @@ import WireKit
     for (name, text) in [
       ("dossier.fastcgi_params", WebServer.parameters(of: wires)),
       ("dossier.body_limits", WebServer.bodyLimits(of: wires)),
-      ("dossier.error_pages", WebServer.errorPages(of: wires)),
     ] {
       let shipped = try String(contentsOfFile: "\(Self.folder)/\(name)", encoding: .utf8)
       #expect(shipped == text, "\(name)")
