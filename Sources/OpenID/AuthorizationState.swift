@@ -5,12 +5,18 @@ package import Runtime
 package struct AuthorizationState: Sendable {
   /// The address that the user has entered.
   package var email: String?
-  /// The flow of a mailed code or of a second factor.
-  package var flow: String?
+  /// The stage at which the sign-in waits for the user.
+  package var stage = AuthorizationStage.start
+  /// The name of the page that the last form has led to; nil before the first one.
+  package var pageName: String?
+  /// Whether the last form has led on, to the next step of the authorization.
+  package var hasLedOn = false
+  /// Whether the user wants another account than those of the browser.
+  package var isAnother = false
+  /// The mail that was sent last.
+  package var sentMail: SentMail?
   /// The codes of the errors of the last form.
   package var errors: [String] = []
-  /// The user's input in fields that are no secrets, and other values of pages.
-  package var values: [String: String] = [:]
   /// The user who has signed in, or was chosen, on these pages.
   package var user: UserID? {
     didSet {
@@ -43,13 +49,23 @@ package struct AuthorizationState: Sendable {
 
   package init() {}
 
+  package enum SentMail: String, Sendable { case reset, verification }
+
+  /// Forgets how the user came to sign in.
+  package mutating func endStage() {
+    (stage, pageName, hasLedOn, isAnother, sentMail) = (.start, nil, false, false, nil)
+  }
+
   var json: JSON {
     func list(_ texts: [String]) -> JSON { .array(texts.map(JSON.string)) }
     var json = JSONObject()
     json["email"] = email.map(JSON.string)
-    json["flow"] = flow.map(JSON.string)
+    json["stage"] = stage.json
+    json["page"] = pageName.map(JSON.string)
+    json["led_on"] = .bool(hasLedOn)
+    json["another"] = .bool(isAnother)
+    json["mail"] = (sentMail?.rawValue).map(JSON.string)
     json["errors"] = list(errors)
-    json["values"] = .object(JSONObject(values.map { ($0.key, .string($0.value)) }))
     json["user"] = user.map { .string($0.text) }
     json["authenticated"] = .bool(hasAuthenticated)
     json["acted"] = .bool(hasActed)
@@ -65,9 +81,12 @@ package struct AuthorizationState: Sendable {
   init(_ json: JSON) {
     func list(_ name: String) -> [String] { json[name]?.array?.compactMap(\.string) ?? [] }
     email = json["email"]?.string
-    flow = json["flow"]?.string
+    stage = json["stage"].flatMap(AuthorizationStage.init) ?? .start
+    pageName = json["page"]?.string
+    hasLedOn = json["led_on"]?.bool ?? false
+    isAnother = json["another"]?.bool ?? false
+    sentMail = json["mail"]?.string.flatMap(SentMail.init)
     errors = list("errors")
-    for (name, value) in json["values"]?.object ?? JSONObject() { values[name] = value.string }
     user = json["user"]?.string.flatMap { UserID($0) }
     hasAuthenticated = json["authenticated"]?.bool ?? false
     hasActed = json["acted"]?.bool ?? false
@@ -77,5 +96,54 @@ package struct AuthorizationState: Sendable {
     pass = json["pass"]?.string
     recoveryCodes = list("recovery_codes")
     code = json["code"]?.string
+  }
+}
+
+/// The stage at which a sign-in waits for the user, with the values that its page needs.
+package enum AuthorizationStage: Sendable, Equatable {
+  /// An address, a password or a choice.
+  case start
+  /// A code that was mailed, to sign in or to verify the address of a new user.
+  case mailedCode(flow: String, isOfNewUser: Bool)
+  case secondFactor(flow: String)
+  /// The first code of a new authenticator app, whose secret the page shows.
+  case enrollment(flow: String, secret: String, uri: String)
+
+  /// The flow of a second factor; nil in other stages.
+  package var factorFlow: String? {
+    switch self {
+    case .start, .mailedCode: nil
+    case .secondFactor(let flow), .enrollment(let flow, _, _): flow
+    }
+  }
+
+  /// The stored form; nil at the start.
+  fileprivate var json: JSON? {
+    switch self {
+    case .start: nil
+    case .mailedCode(let flow, let isOfNewUser):
+      ["name": "mailed_code", "flow": .string(flow), "new_user": .bool(isOfNewUser)]
+    case .secondFactor(let flow): ["name": "second_factor", "flow": .string(flow)]
+    case .enrollment(let flow, let secret, let uri):
+      [
+        "name": "enrollment", "flow": .string(flow), "secret": .string(secret),
+        "uri": .string(uri),
+      ]
+    }
+  }
+
+  /// Reads the stored form; nil for another name, or if a value of the stage is missing.
+  fileprivate init?(_ json: JSON) {
+    guard let flow = json["flow"]?.string else { return nil }
+    switch json["name"]?.string {
+    case "mailed_code":
+      guard let isOfNewUser = json["new_user"]?.bool else { return nil }
+      self = .mailedCode(flow: flow, isOfNewUser: isOfNewUser)
+    case "second_factor": self = .secondFactor(flow: flow)
+    case "enrollment":
+      guard let secret = json["secret"]?.string, let uri = json["uri"]?.string else { return nil }
+      self = .enrollment(flow: flow, secret: secret, uri: uri)
+    default: return nil
+    }
   }
 }

@@ -29,21 +29,15 @@ import WireKit
     }
     let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
       let flow = try await EmailCodes.request(for: visit.email, visit.context)
-      keep(flow, .signIn, visit)
+      visit.state.stage = .mailedCode(flow: flow, isOfNewUser: false)
     }
     return errors.isEmpty ? .page(.code) : .errors(errors, on: page)
   }
 
-  /// Keeps the flow of a code that was mailed.
-  static func keep(_ flow: String, _ kind: FlowKind, _ visit: Visit) {
-    visit.state.flow = flow
-    visit.state.flowKind = kind
-  }
-
   private static func page(_ visit: Visit) async throws(Failure) -> Page? {
-    guard let kind = visit.state.flowKind, kind.isOfMail else { return nil }
+    guard case .mailedCode(_, let isOfNewUser) = visit.state.stage else { return nil }
     let methods = try await visit.methods()
-    let isSignIn = kind == .signIn
+    let isSignIn = !isOfNewUser
     return .mailCode(
       visit.target(.code),
       email: visit.email,
@@ -59,9 +53,7 @@ import WireKit
   private static func enter(
     _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
-    guard let flow = visit.state.flow, let kind = visit.state.flowKind, kind.isOfMail else {
-      return .page(.signIn)
-    }
+    guard case .mailedCode(let flow, _) = visit.state.stage else { return .page(.signIn) }
     guard let code = form.code(digits: AuthenticationFlow.length) else {
       return .errors([FormError(.codeMalformed, AuthenticationFlow.length)], on: .code)
     }

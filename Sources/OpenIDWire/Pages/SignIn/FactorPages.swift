@@ -12,7 +12,7 @@ import WireKit
   nonisolated static let routes = [
     SignInPages.show(.factor, "Show the form of a second factor") {
       (visit) async throws(Failure) in
-      guard visit.state.flowKind == .secondFactor else { return nil }
+      guard case .secondFactor = visit.state.stage else { return nil }
       return .secondFactor(
         visit.target(.factor), recoveryCode: visit.link(.recovery), cancel: visit.cancel,
         errors: visit.errors.pageErrors
@@ -20,15 +20,15 @@ import WireKit
     },
     SignInPages.handle("factor", "Sign in with a second factor") {
       (visit, form) async throws(Failure) in
-      guard visit.state.flowKind == .secondFactor else { return .page(.signIn) }
+      guard case .secondFactor(let flow) = visit.state.stage else { return .page(.signIn) }
       guard let code = form.code(digits: TimeBasedCode.length) else {
         return .errors([FormError(.codeMalformed, TimeBasedCode.length)], on: .factor)
       }
-      return try await complete(visit, by: code, on: .factor, wrong: .authenticatorCodeWrong)
+      return try await complete(flow, visit, by: code, on: .factor, wrong: .authenticatorCodeWrong)
     },
     SignInPages.show(.recovery, "Show the form of a recovery code") {
       (visit) async throws(Failure) in
-      guard visit.state.flowKind == .secondFactor else { return nil }
+      guard case .secondFactor = visit.state.stage else { return nil }
       return .recoveryCode(
         visit.target(.recovery), authenticator: visit.link(.factor), cancel: visit.cancel,
         errors: visit.errors.pageErrors
@@ -36,27 +36,25 @@ import WireKit
     },
     SignInPages.handle("recovery", "Sign in with a recovery code") {
       (visit, form) async throws(Failure) in
-      guard visit.state.flowKind == .secondFactor else { return .page(.signIn) }
+      guard case .secondFactor(let flow) = visit.state.stage else { return .page(.signIn) }
       let code = form.trimmed(.recoveryCode)
-      return try await complete(visit, by: code, on: .recovery, wrong: .recoveryCodeWrong)
+      return try await complete(flow, visit, by: code, on: .recovery, wrong: .recoveryCodeWrong)
     },
     SignInPages.show(.enroll, "Show the form that enrolls a second factor") {
       (visit) async throws(Failure) in
-      guard visit.state.flowKind == .enrollment, let secret = visit.state.enrollment else {
-        return nil
-      }
+      guard case .enrollment(_, let secret, let uri) = visit.state.stage else { return nil }
       return .setUpAuthenticator(
-        visit.target(.enroll), key: secret.secret, code: QRCode(secret.uri), cancel: visit.cancel,
+        visit.target(.enroll), key: secret, code: QRCode(uri), cancel: visit.cancel,
         errors: visit.errors.pageErrors
       )
     },
     SignInPages.handle("enroll", "Enroll a second factor, and sign in") {
       (visit, form) async throws(Failure) in
-      guard visit.state.flowKind == .enrollment else { return .page(.signIn) }
+      guard case .enrollment(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
       guard let code = form.code(digits: TimeBasedCode.length) else {
         return .errors([FormError(.codeMalformed, TimeBasedCode.length)], on: .enroll)
       }
-      return try await complete(visit, by: code, on: .enroll, wrong: .authenticatorCodeWrong)
+      return try await complete(flow, visit, by: code, on: .enroll, wrong: .authenticatorCodeWrong)
     },
     SignInPages.show(.recoveryCodes, "Show new recovery codes") {
       (visit) async throws(Failure) in
@@ -84,9 +82,8 @@ import WireKit
   ]
 
   private static func complete(
-    _ visit: Visit, by code: String, on page: SignInPage, wrong: FormError.Kind
+    _ flow: String, _ visit: Visit, by code: String, on page: SignInPage, wrong: FormError.Kind
   ) async throws(Failure) -> Visit.Next {
-    guard let flow = visit.state.flow else { return .page(.signIn) }
     if try await AuthenticationFlow.end(of: flow, visit.context) == .expired {
       return expired(visit)
     }
@@ -113,7 +110,7 @@ import WireKit
   }
 
   private static func expired(_ visit: Visit) -> Visit.Next {
-    visit.state.flow = nil
+    visit.state.stage = .start
     return .errors([FormError(.signInExpired)], on: .signIn)
   }
 }

@@ -33,7 +33,8 @@ import WireKit
       (visit) async throws(Failure) in
       guard let mail = visit.state.sentMail else { return nil }
       return .mailSent(
-        mail, email: visit.email, again: visit.target(.mailSent), signIn: visit.link(.signIn),
+        mail == .reset ? .reset : .verification, email: visit.email, again: visit.target(.mailSent),
+        signIn: visit.link(.signIn),
         errors: visit.errors.pageErrors
       )
     },

@@ -151,7 +151,7 @@ import WireKit
       }
     }
     guard let mailed else { return next }
-    CodePages.keep(mailed, .registration, visit)
+    visit.state.stage = .mailedCode(flow: mailed, isOfNewUser: true)
     return .page(.code)
   }
 }

@@ -64,8 +64,7 @@ extension Visit {
     state.hasAuthenticated = true
     state.hasActed = true
     state.deviceSecret = tokens.deviceSecret
-    state.flow = nil
-    state.values = [:]
+    state.endStage()
     return .proceed
   }
 
@@ -74,61 +73,13 @@ extension Visit {
   /// Leads to the page of a second factor, or of its enrollment.
   private func beginSecondStep(_ failure: Failure) async throws(Failure) -> Next {
     guard let flow = failure["flow"]?.string else { throw failure }
-    state.flow = flow
     let methods = failure["methods"]?.array?.compactMap(\.string) ?? []
     guard methods.contains("enroll") else {
-      state.flowKind = .secondFactor
+      state.stage = .secondFactor(flow: flow)
       return .page(.factor)
     }
     let enrollment = try await SecondFactorFlow.enroll(flow, context)
-    state.flowKind = .enrollment
-    state.enrollment = (enrollment.secret, enrollment.uri)
+    state.stage = .enrollment(flow: flow, secret: enrollment.secret, uri: enrollment.uri)
     return .page(.enroll)
-  }
-}
-
-/// The effect of a flow's code.
-enum FlowKind: String {
-  case signIn = "sign_in"
-  case registration
-  case secondFactor = "second_factor"
-  case enrollment
-
-  /// Whether the code is mailed.
-  var isOfMail: Bool { self == .signIn || self == .registration }
-}
-
-extension AuthorizationState {
-  /// The purpose of the flow; nil without a flow.
-  var flowKind: FlowKind? {
-    get { flow == nil ? nil : values["flow"].flatMap(FlowKind.init) }
-    set { values["flow"] = newValue?.rawValue }
-  }
-
-  /// The secret of a factor that is enrolled, and its provisioning URI.
-  var enrollment: (secret: String, uri: String)? {
-    get {
-      guard let secret = values["secret"], let uri = values["uri"] else { return nil }
-      return (secret, uri)
-    }
-    set { (values["secret"], values["uri"]) = (newValue?.secret, newValue?.uri) }
-  }
-
-  /// The mail that was sent last.
-  var sentMail: Page.SentMail? {
-    get {
-      switch values["mail"] {
-      case "reset": .reset
-      case "verification": .verification
-      default: nil
-      }
-    }
-    set { values["mail"] = newValue.map { $0 == .reset ? "reset" : "verification" } }
-  }
-
-  /// Whether the user wants another account than those of the browser.
-  var isAnother: Bool {
-    get { values["another"] != nil }
-    set { values["another"] = newValue ? "1" : nil }
   }
 }

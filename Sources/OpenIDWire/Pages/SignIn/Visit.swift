@@ -246,25 +246,15 @@ enum SignInPage: String {
 }
 
 extension AuthorizationState {
-  private static let pageName = "page"
-  private static let onName = "on"
-
   /// The credentials that were verified here; empty before the first one.
   fileprivate var proof: [String] {
-    let second = flowKind == .secondFactor || flowKind == .enrollment ? flow : nil
-    return [deviceSecret, second, hasAuthenticated ? user?.text : nil].compactMap(\.self)
+    [deviceSecret, stage.factorFlow, hasAuthenticated ? user?.text : nil].compactMap(\.self)
   }
 
   /// The page that the last form has led to.
   var page: SignInPage {
-    get { values[Self.pageName].flatMap(SignInPage.init) ?? .signIn }
-    set { values[Self.pageName] = newValue.rawValue }
-  }
-
-  /// Whether the last form has led on, to the next step of the authorization.
-  fileprivate var hasLedOn: Bool {
-    get { values[Self.onName] != nil }
-    set { values[Self.onName] = newValue ? "1" : nil }
+    get { pageName.flatMap(SignInPage.init) ?? .signIn }
+    set { pageName = newValue.rawValue }
   }
 }
 
