@@ -183,18 +183,35 @@ let package = Package(
     .target(
       name: "Delivery",
       dependencies: [
-        "Records", "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "Tenancy", "Localization",
+        "Records", "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound", "Postgres",
+        "Runtime", "Tenancy", "Localization",
+      ],
+      swiftSettings: domain + unchecked
+    ),
+    .target(
+      name: "IdentitySubjects",
+      dependencies: ["Encoding", "EventLoop", "JSON", "Postgres", "Runtime", "Tenancy"],
+      swiftSettings: domain + unchecked
+    ),
+    .target(
+      name: "RateLimiting",
+      dependencies: [
+        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "Tenancy",
       ],
       swiftSettings: domain + unchecked
     ),
     .target(
       name: "Sessions",
       dependencies: [
-        "Records",
-        "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes", "Postgres",
-        "Runtime", "Tenancy", "WebTokens",
+        "Records", "Delivery", "Encoding", "EventLoop", "JSON", "PasswordHashes", "Postgres",
+        "Runtime", "Tenancy", "WebTokens", "IdentitySubjects", "RateLimiting",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
+      swiftSettings: domain + unchecked
+    ),
+    .target(
+      name: "Permissions",
+      dependencies: ["EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy"],
       swiftSettings: domain + unchecked
     ),
     .target(
@@ -204,7 +221,7 @@ let package = Package(
     .target(
       name: "Accounts",
       dependencies: [
-        "Records",
+        "Records", "IdentitySubjects", "RateLimiting",
         "BreachedPasswords", "Delivery", "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound",
         "PasswordHashes",
         "Imaging", "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
@@ -216,7 +233,7 @@ let package = Package(
       dependencies: [
         "Records",
         "Accounts", "Encoding", "EventLoop", "JSON", "JSONSchema", "Operators", "Postgres",
-        "Runtime", "Sessions", "Tenancy",
+        "RateLimiting", "Runtime", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain + unchecked
@@ -224,6 +241,7 @@ let package = Package(
     .target(
       name: "Administration",
       dependencies: [
+        "IdentitySubjects", "RateLimiting",
         "Accounts", "Delivery", "Documents", "EventLoop", "Imaging", "JSON", "Outbound", "Postgres",
         "Runtime", "Sessions", "Tenancy",
       ],
@@ -232,6 +250,7 @@ let package = Package(
     .target(
       name: "Transfer",
       dependencies: [
+        "IdentitySubjects", "Permissions",
         "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes",
         "Postgres", "Runtime", "Sessions", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -241,7 +260,7 @@ let package = Package(
     .target(
       name: "OpenID",
       dependencies: [
-        "Records",
+        "Records", "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop",
         "JSON", "Outbound",
         "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
@@ -252,7 +271,7 @@ let package = Package(
     .target(
       name: "WireKit",
       dependencies: [
-        "Records",
+        "Records", "RateLimiting",
         "Accounts", "Runtime", "Sessions", "Tenancy", "EventLoop", "Encoding", "HTTP", "JSON",
       ],
       swiftSettings: domain + unchecked
@@ -260,14 +279,14 @@ let package = Package(
     .target(
       name: "Representations",
       dependencies: [
-        "Records", "Accounts", "Documents", "JSON", "Runtime", "Sessions", "Tenancy",
+        "Permissions", "Records", "Accounts", "Documents", "JSON", "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: domain
     ),
     .target(
       name: "Declarations",
       dependencies: [
-        "Records",
+        "Records", "IdentitySubjects", "Permissions",
         "Imaging", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
         "Transfer",
         "EventLoop", "HTTP", "JSON", "WireKit",
@@ -277,7 +296,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Records",
+        "Records", "Permissions", "RateLimiting",
         "Administration", "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "WireKit", "Outbound",
@@ -297,7 +316,7 @@ let package = Package(
     .target(
       name: "ParraWire",
       dependencies: [
-        "Records",
+        "Records", "Permissions", "RateLimiting",
         "Administration", "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
         "Runtime",
         "Sessions",
@@ -308,7 +327,7 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
-        "Records",
+        "Records", "IdentitySubjects", "RateLimiting",
         "Administration", "Imaging", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP",
         "JSON", "Localization", "OpenID",
         "Outbound", "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "Transfer",
@@ -319,7 +338,7 @@ let package = Package(
     .target(
       name: "ManagementWire",
       dependencies: [
-        "Records",
+        "Records", "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP",
         "JSON", "OpenID",
         "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
@@ -329,7 +348,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Records",
+        "Records", "RateLimiting",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
@@ -341,7 +360,7 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "Records",
+        "Records", "Permissions",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "CLinux", "Configuration", "Accounts", "Delivery",
         "Distribution",
@@ -390,6 +409,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
+        "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "BreachedPasswords", "Accounts", "CCrypt", "Declarations", "Delivery",
         "Distribution",
         "Documents",
@@ -440,7 +460,7 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "Records", "Representations",
+        "Records", "Representations", "RateLimiting",
         "Imaging", "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents",
         "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
@@ -472,6 +492,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
+  "IdentitySubjects", "Permissions",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "Documents",
   "DomainNames",
   "ManagementWire", "OpenID", "OpenIDWire", "Runtime", "Sessions", "Tenancy", "Transfer",

@@ -1,9 +1,9 @@
 import Delivery
 import EventLoop
+import IdentitySubjects
 import JSON
 package import Postgres
 package import Runtime
-import Sessions
 import Tenancy
 
 /// The user of an address, and what a sign-in needs to know of it.
@@ -100,7 +100,7 @@ package enum Accounts {
     in transaction: Transaction
   ) -> Completion {
     let taken = transaction.send(
-      CredentialRowQueries.takeAddress, transaction.app.id, address.key, user, identity,
+      SubjectQueries.takeAddress, transaction.app.id, address.key, user, identity,
       ServerTime(), assigned
     )
     return { () async throws(Failure) in try await taken.rows(undone: .emailTaken) }

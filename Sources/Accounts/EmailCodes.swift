@@ -1,4 +1,5 @@
 import Delivery
+import RateLimiting
 package import Runtime
 package import Sessions
 import EventLoop

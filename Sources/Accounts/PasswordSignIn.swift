@@ -1,4 +1,5 @@
-import Tenancy
+import IdentitySubjects
+import RateLimiting
 package import Runtime
 package import Sessions
 import EventLoop

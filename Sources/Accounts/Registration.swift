@@ -1,6 +1,7 @@
 import Delivery
 import EventLoop
 import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
 

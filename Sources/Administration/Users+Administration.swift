@@ -6,6 +6,7 @@ import Imaging
 import JSON
 package import Outbound
 package import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
 

@@ -16,6 +16,7 @@ package import Outbound
 import ParraWire
 package import PasswordHashes
 package import Postgres
+import RateLimiting
 package import Runtime
 import Sessions
 package import Tenancy

@@ -1,9 +1,9 @@
 import Accounts
 import Documents
+import IdentitySubjects
 import JSON
 import Runtime
 import Sessions
-import Tenancy
 import Transfer
 import WireKit
 

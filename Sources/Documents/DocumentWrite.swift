@@ -1,8 +1,8 @@
 package import EventLoop
 import JSON
 import Postgres
+import RateLimiting
 package import Runtime
-import Sessions
 
 /// A write that replaces a document, merges a patch into it, or deletes it.
 package struct DocumentWrite {

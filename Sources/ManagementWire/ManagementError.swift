@@ -4,9 +4,9 @@ import EventLoop
 import HTTP
 import JSON
 import OpenID
+import Permissions
 import Runtime
 import Sessions
-import Tenancy
 import Transfer
 import WireKit
 

@@ -1,4 +1,5 @@
 import EventLoop
+import IdentitySubjects
 import JSON
 import Runtime
 import Sessions

@@ -1,8 +1,8 @@
 package import EventLoop
 import JSON
 package import Postgres
+import RateLimiting
 package import Runtime
-import Sessions
 
 /// The authorizations whose users are at the pages.
 @EventLoop package enum Authorizations {

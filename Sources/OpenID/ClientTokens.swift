@@ -1,6 +1,7 @@
 package import EventLoop
 import JSON
 package import Postgres
+import RateLimiting
 package import Runtime
 import Sessions
 package import Tenancy

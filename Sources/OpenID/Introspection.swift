@@ -1,4 +1,5 @@
 package import EventLoop
+import IdentitySubjects
 package import JSON
 package import Runtime
 import Sessions

@@ -1,8 +1,8 @@
+import IdentitySubjects
 import Tenancy
 import JSON
 package import Postgres
 import Runtime
-import Sessions
 
 /// A user of a link, with the identities that it signs in with.
 struct LinkParty: RowDecodable {

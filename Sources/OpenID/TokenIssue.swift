@@ -1,8 +1,10 @@
 import Crypto
 import EventLoop
 import Glibc
+import IdentitySubjects
 import JSON
 import Encoding
+import Permissions
 import Runtime
 import Sessions
 import Tenancy

@@ -1,3 +1,5 @@
+import IdentitySubjects
+import RateLimiting
 package import Tenancy
 import Imaging
 import Accounts
@@ -179,7 +181,7 @@ import Sessions
       let (app, subject) = (transaction.app.id, identity.uniqueSubject)
       claims.append(
         provider == .linkedPassword
-          ? transaction.send(CredentialRowQueries.linkAddress, app, subject.name, primary, id)
+          ? transaction.send(SubjectQueries.linkAddress, app, subject.name, primary, id)
           : Subjects.sendClaim(of: subject, for: primary, id, in: transaction)
       )
     }
@@ -250,7 +252,7 @@ extension UserLinks {
     var foreign = row["foreign_id"]?.string
     if let known = foreign {
       let part = IdentityID(trusted: user.text)
-      let claim = CredentialRowQueries.claimIfFree
+      let claim = SubjectQueries.claimIfFree
       let claimed = try await transaction.run(claim, app, .foreign, known, user, part)
       if claimed.isEmpty { foreign = nil }
     }

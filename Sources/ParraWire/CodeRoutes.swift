@@ -1,6 +1,6 @@
 import Accounts
+import RateLimiting
 import Runtime
-import Sessions
 import EventLoop
 import HTTP
 import JSON

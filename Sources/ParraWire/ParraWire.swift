@@ -3,8 +3,8 @@ import Encoding
 import EventLoop
 package import HTTP
 import JSON
+import RateLimiting
 package import Runtime
-import Sessions
 import Tenancy
 package import WireKit
 package import Records

@@ -4,8 +4,8 @@ import Encoding
 import EventLoop
 import HTTP
 import JSON
+import Permissions
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

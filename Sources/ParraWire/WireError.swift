@@ -1,7 +1,6 @@
 import Accounts
 import Encoding
 import Runtime
-import Sessions
 import Tenancy
 import EventLoop
 import HTTP

@@ -1,8 +1,8 @@
 import Declarations
 import Accounts
 import Administration
+import RateLimiting
 import Runtime
-import Sessions
 import EventLoop
 import HTTP
 import JSON

@@ -2,10 +2,9 @@ import Declarations
 import EventLoop
 import HTTP
 import JSON
+import Permissions
 import Representations
 import Runtime
-import Sessions
-import Tenancy
 import WireKit
 
 /// `/v1/roles`, for the operator, and the roles and permissions of users, for API clients.

@@ -1,5 +1,6 @@
 package import Documents
 package import JSON
+import Permissions
 package import Runtime
 package import Tenancy
 package import Records

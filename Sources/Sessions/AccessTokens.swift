@@ -1,6 +1,7 @@
 import Encoding
 package import EventLoop
 import Glibc
+import IdentitySubjects
 package import JSON
 package import Postgres
 package import Runtime

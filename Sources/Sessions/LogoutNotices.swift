@@ -1,5 +1,6 @@
 import Delivery
 package import EventLoop
+import IdentitySubjects
 import JSON
 package import Postgres
 package import Runtime

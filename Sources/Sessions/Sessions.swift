@@ -1,4 +1,5 @@
 package import EventLoop
+import IdentitySubjects
 import JSON
 package import Postgres
 package import Runtime
@@ -347,18 +348,6 @@ extension Sessions {
 }
 
 extension Failure {
-  /// The user does not exist or the password is wrong; the response does not reveal which.
-  package static let wrongCredentials = Failure("wrong_credentials", .unauthenticated)
-    .titled("The email address, the password or the key is wrong.")
-    .remedied("Ask for the password or the key again. An email can reset a password.")
-  /// The code is wrong, used up, expired, or was requested by another client.
-  package static let invalidCode = Failure("code_invalid", .unauthenticated)
-    .titled("The code is wrong, used or expired.")
-    .remedied(
-      "Ask the user for the code again. A mailed code works once, for 10 minutes and 5 tries. "
-        + "After that, request another. A code of an authenticator app works once: wait for "
-        + "the next one."
-    )
   /// The refresh token is malformed, used up, expired, or of an ended session.
   package static let invalidRefreshToken = Failure("refresh_token_invalid", .unauthenticated)
     .titled("The session cannot be refreshed. The user must sign in again.")

@@ -4,6 +4,7 @@ import Documents
 import EventLoop
 import Glibc
 import JSON
+import Permissions
 import Postgres
 import Runtime
 import Tenancy

@@ -2,7 +2,10 @@ import Accounts
 import Administration
 import Delivery
 import Documents
+import IdentitySubjects
 import OpenID
+import Permissions
+import RateLimiting
 import Runtime
 import Sessions
 import Tenancy
@@ -36,8 +39,7 @@ enum AllQueries {
     AppsAdministrationQueries.all, AppsDeletionQueries.all, ClientQueries.all,
     ClientAdministrationQueries.all, ClientOriginQueries.statements, LogoutURLQueries.all,
     ResourceServerQueries.all,
-    ClientGrantQueries.all,
-    RoleQueries.all, RolePermissionQueries.all, UserRoleQueries.all, UserPermissionQueries.all,
+    ClientGrantQueries.all, RoleQueries.all, RolePermissionQueries.all, UserRoleQueries.all, UserPermissionQueries.all, RemovedScopeQueries.all,
     SigningKeyQueries.all, UsersAdministrationQueries.all, UserRemovalQueries.all,
     StoredAddressQueries.all, PresentedEmailTokenQueries.all,
     SessionsAdministrationQueries.all,

@@ -1,4 +1,6 @@
 import Administration
+import IdentitySubjects
+import Permissions
 import Runtime
 import Delivery
 import Documents

@@ -2,6 +2,7 @@ import Configuration
 import HTTP
 import JSON
 import Outbound
+import RateLimiting
 import Testing
 
 @testable import Accounts

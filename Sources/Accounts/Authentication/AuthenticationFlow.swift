@@ -3,8 +3,8 @@ package import EventLoop
 import JSON
 import PasswordHashes
 package import Postgres
+import RateLimiting
 package import Runtime
-import Sessions
 import Tenancy
 
 /// A sign-in, a registration, a link or a change of address that waits for a mailed code.

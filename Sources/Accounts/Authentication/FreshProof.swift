@@ -1,3 +1,5 @@
+import IdentitySubjects
+import RateLimiting
 import Tenancy
 package import Runtime
 package import Sessions

@@ -2,6 +2,7 @@ import Delivery
 package import EventLoop
 import JSON
 package import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
 import Tenancy

@@ -1,4 +1,5 @@
 import Delivery
+import RateLimiting
 import Tenancy
 import Runtime
 import Sessions

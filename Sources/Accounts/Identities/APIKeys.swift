@@ -1,6 +1,7 @@
 import Delivery
 package import EventLoop
 package import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
 import Tenancy

@@ -1,7 +1,9 @@
 import Delivery
 import EventLoop
+import IdentitySubjects
 import JSON
 import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
 import Tenancy

@@ -1,7 +1,9 @@
 import Delivery
 package import EventLoop
+import IdentitySubjects
 package import JSON
 package import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
 package import Tenancy
@@ -146,7 +148,7 @@ package import Tenancy
         // Not a first sign-in but a reauthentication, which only `auth_time` proves.
         return (external.authenticatedAt == nil ? nil : credential, isNew: false)
       }
-      let claim = CredentialRowQueries.claim
+      let claim = SubjectQueries.claim
       let claimed = transaction.send(claim, app, provider, subject, user, identity)
       _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
       external.keepClaims(of: user, in: transaction)

@@ -1,6 +1,8 @@
 package import EventLoop
+import IdentitySubjects
 import JSON
 import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
 package import Tenancy

@@ -1,10 +1,10 @@
+import IdentitySubjects
 import Tenancy
 package import Delivery
 package import Runtime
 package import EventLoop
 import JSON
 import Postgres
-import Sessions
 
 /// Mails about accounts, queued in the transaction that decides to send them.
 @EventLoop package enum AccountMail {

@@ -3,6 +3,7 @@ import Delivery
 package import EventLoop
 import PasswordHashes
 package import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
 

@@ -1,11 +1,11 @@
 import Imaging
+import RateLimiting
 package import Runtime
 import EventLoop
 import FoundationEssentials
 import Encoding
 import PictureContract
 package import Postgres
-import Sessions
 
 /// The picture of a user.
 package enum Pictures {

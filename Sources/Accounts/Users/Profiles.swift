@@ -2,9 +2,9 @@ import Encoding
 package import EventLoop
 package import JSON
 package import Postgres
+import RateLimiting
 import ReferenceData
 package import Runtime
-import Sessions
 
 /// Reads and changes profiles.
 @EventLoop package enum Profiles {

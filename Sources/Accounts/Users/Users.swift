@@ -1,9 +1,12 @@
 package import EventLoop
+import IdentitySubjects
 package import Imaging
 import JSON
 package import Postgres
+import RateLimiting
 package import Runtime
 package import Sessions
+package import Tenancy
 
 /// Users, and their creation.
 package enum Users {
@@ -51,12 +54,12 @@ package enum Users {
     var email: String?
     if let address {
       let taken = try await transaction.run(
-        CredentialRowQueries.takeFreeAddress, app, address.key, user, identity, ServerTime()
+        SubjectQueries.takeFreeAddress, app, address.key, user, identity, ServerTime()
       )
       if !taken.isEmpty { email = profile["email"]?.string }
     }
     let claimed = subject.map {
-      transaction.send(CredentialRowQueries.claim, app, provider, $0, user, identity)
+      transaction.send(SubjectQueries.claim, app, provider, $0, user, identity)
     }
     let members = TextBytes(profile.serialized())
     _ = transaction.send(UsersQueries.create, user, app, subject == nil, members, email)
@@ -145,4 +148,35 @@ package enum UsersQueries {
     """)
 
   package static let all: [any PreparedStatement] = [create, renewHash]
+}
+
+/// The other rows of which a user's credentials consist, one statement for each table.
+package enum CredentialRowQueries {
+  package static let addIdentity = Statement<
+    NoRow, UserID, IdentityID, AppID, IdentityProvider, String
+  >(
+    "credential_rows.add_identity",
+    """
+    insert into identities (user_id, identity_id, app_id, provider, subject)
+    values ($1, $2, $3, $4, $5)
+    """)
+
+  /// Writes the password of a user; returns no row if the user has one.
+  package static let addPassword = Statement<String, UserID, String>(
+    "credential_rows.add_password",
+    """
+    insert into passwords (user_id, hash) values ($1, $2)
+    on conflict (user_id) do nothing returning user_id
+    """)
+
+  /// Makes a user with a new credential no guest, and raises its version.
+  package static let settle = Statement<NoRow, UserID>(
+    "credential_rows.settle",
+    """
+    with guest as (delete from identities where user_id = $1 and provider = 'anonymous')
+    update users set anonymous = false, version = version + 1, updated_at = now()
+    where user_id = $1
+    """)
+
+  package static let all: [any PreparedStatement] = [addIdentity, addPassword, settle]
 }

@@ -2,8 +2,8 @@ internal import Crypto
 import EventLoop
 package import JSON
 package import Postgres
+import RateLimiting
 package import Runtime
-import Sessions
 
 /// Properties: a few small values of a user, by key.
 package enum Properties {

@@ -3,8 +3,8 @@ import Administration
 import EventLoop
 import HTTP
 import JSON
+import RateLimiting
 import Runtime
-import Sessions
 import WireKit
 
 /// `/api/v2/user-blocks`: sign-ins that were refused after too many failures.

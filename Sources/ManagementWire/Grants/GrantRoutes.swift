@@ -2,10 +2,10 @@ import Administration
 import Encoding
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
 import OpenID
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

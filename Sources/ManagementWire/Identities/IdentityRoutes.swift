@@ -3,10 +3,10 @@ import Administration
 import Documents
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
 import OpenID
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

@@ -1,6 +1,7 @@
 import Encoding
 package import EventLoop
 package import JSON
+import Permissions
 import Records
 package import Runtime
 import Tenancy

@@ -2,9 +2,9 @@ import Accounts
 import Administration
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

@@ -1,8 +1,9 @@
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
+import Permissions
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

@@ -1,9 +1,9 @@
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
 import OpenID
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

@@ -3,9 +3,9 @@ import Administration
 import Delivery
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

@@ -1,10 +1,10 @@
 package import Documents
 import Encoding
 import EventLoop
+import IdentitySubjects
 import JSON
 import OpenID
 package import Runtime
-import Sessions
 import Tenancy
 import Records
 

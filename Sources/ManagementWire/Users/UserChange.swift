@@ -2,10 +2,10 @@ import Administration
 import Documents
 import Encoding
 import EventLoop
+import IdentitySubjects
 import JSON
 import OpenID
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

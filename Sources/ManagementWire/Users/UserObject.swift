@@ -4,10 +4,9 @@ import Documents
 import Encoding
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
 import Runtime
-import Sessions
-import Tenancy
 import WireKit
 
 /// A user as the Management API shows it.

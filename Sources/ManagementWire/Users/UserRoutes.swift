@@ -5,9 +5,9 @@ import Documents
 import Encoding
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
 import Runtime
-import Sessions
 import Transfer
 import WireKit
 

@@ -4,7 +4,6 @@ import HTTP
 import JSON
 import OpenID
 import Runtime
-import Sessions
 import WireKit
 
 /// The browser of a request, which a cookie identifies from page to page.

@@ -7,7 +7,6 @@ import Localization
 import OpenID
 import Pages
 import Runtime
-import Sessions
 import WireKit
 
 /// A hosted page, and not a page of a list.

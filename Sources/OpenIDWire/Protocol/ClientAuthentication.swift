@@ -3,8 +3,8 @@ import Encoding
 import EventLoop
 import HTTP
 import OpenID
+import RateLimiting
 import Runtime
-import Sessions
 import Tenancy
 import WireKit
 

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import IdentitySubjects
 import JSON
 import OpenID
 import Runtime

@@ -305,6 +305,23 @@ extension Failure {
   package static let sessionEnded = Failure("session_ended", .unauthenticated)
     .titled("The session has ended.")
     .remedied("Sign in again. A sign-out, a new password, a block or its age ended the session.")
+  /// The user does not exist or the password is wrong; the response does not reveal which.
+  package static let wrongCredentials = Failure("wrong_credentials", .unauthenticated)
+    .titled("The email address, the password or the key is wrong.")
+    .remedied("Ask for the password or the key again. An email can reset a password.")
+  /// The code is wrong, used up, expired, or was requested by another client.
+  package static let invalidCode = Failure("code_invalid", .unauthenticated)
+    .titled("The code is wrong, used or expired.")
+    .remedied(
+      "Ask the user for the code again. A mailed code works once, for 10 minutes and 5 tries. "
+        + "After that, request another. A code of an authenticator app works once: wait for "
+        + "the next one."
+    )
+  package static let additionalFactorRequired = Failure(
+    "additional_factor_required", .unauthenticated
+  )
+  .titled("A second factor completes the sign-in.")
+  .remedied("Ask the user for a code, and send it with flow to POST /v1/login/second-factor.")
   package static let insufficientScope = Failure("insufficient_scope", .forbidden)
     .titled("The access token or the client lacks the scope of this route.")
     .remedied("Give the client the scope, or use another client.")

@@ -129,36 +129,6 @@ package enum NewDeviceQueries {
   package static let all: [any PreparedStatement] = [isNew]
 }
 
-/// The credential of a device, as a client sends it.
-package struct DeviceCredential: Sendable {
-  package let id: DeviceID
-  package let secret: Credential
-  /// Whether it came in a cookie, which a browser sends unasked.
-  package let isCookie: Bool
-  /// Whether the client has sent only an id; the secret then never leaves the server.
-  package let isBare: Bool
-
-  /// A device known by its id alone.
-  ///
-  /// Its secret is derived from the id, and no client gets it. Devices with a credential have other
-  /// secrets.
-  package init(bare id: DeviceID) {
-    self.id = id
-    secret = Credential(.device, of: id, salt: [UInt8](repeating: 0, count: 16))
-    isCookie = false
-    isBare = true
-  }
-
-  /// Reads a credential; returns nil if this master key never issued it.
-  @EventLoop package init?(_ text: String, isCookie: Bool = false, _ context: RequestContext) {
-    guard let secret = Credential(.device, text, context.keys.master) else { return nil }
-    self.secret = secret
-    self.isCookie = isCookie
-    isBare = false
-    id = secret.owner()
-  }
-}
-
 /// The choice of the next active user of a device, after its active user logs out.
 package enum NextActive: String, CaseIterable, Sendable {
   /// The logged-in user who logged in, or was chosen, last.
@@ -166,46 +136,22 @@ package enum NextActive: String, CaseIterable, Sendable {
   case none
 }
 
-/// The device of a request; most requests name none.
-@EventLoop final class RequestDevice: RequestPart {
-  fileprivate var proof: DeviceCredential?
-  fileprivate var record: DeviceRecord??
-  fileprivate var bare: UnauthenticatedDevice?
+/// The record of the device of a request; most requests name no device.
+@EventLoop private final class RequestDeviceRecord: RequestPart {
+  var record: DeviceRecord??
 }
 
 extension RequestContext {
-  /// Nil if the client has no device yet.
-  package var device: DeviceCredential? {
-    get { part(RequestDevice.self)?.proof }
-    set { ownRequestDevice.proof = newValue }
-  }
-
-  /// The record of that device; nil until it is read.
+  /// The record of the request's device; nil until it is read.
   package var deviceRecord: DeviceRecord?? {
-    get { part(RequestDevice.self)?.record ?? nil }
-    set { ownRequestDevice.record = newValue }
+    get { part(RequestDeviceRecord.self)?.record ?? nil }
+    set {
+      if let known = part(RequestDeviceRecord.self) { return known.record = newValue }
+      let part = RequestDeviceRecord()
+      part.record = newValue
+      keep(part)
+    }
   }
-
-  /// The device of a client without device credentials.
-  package var bareDevice: UnauthenticatedDevice? {
-    get { part(RequestDevice.self)?.bare }
-    set { ownRequestDevice.bare = newValue }
-  }
-
-  private var ownRequestDevice: RequestDevice {
-    if let device = part(RequestDevice.self) { return device }
-    let device = RequestDevice()
-    keep(device)
-    return device
-  }
-}
-
-/// The device of a client whose protocol has device ids but no device secrets.
-package struct UnauthenticatedDevice: Sendable {
-  /// The device id from an earlier login; nil if the client has none.
-  package let named: DeviceID?
-
-  package init(named: DeviceID?) { self.named = named }
 }
 
 /// The networks from which users have signed in.

@@ -1,6 +1,7 @@
 import EventLoop
 import JSON
 package import Postgres
+import RateLimiting
 package import Runtime
 
 /// Devices, and the users known on each.

@@ -1,3 +1,4 @@
+import RateLimiting
 package import Runtime
 import EventLoop
 import JSON

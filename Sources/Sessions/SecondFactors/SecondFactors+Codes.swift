@@ -5,6 +5,7 @@ import Glibc
 import JSON
 import PasswordHashes
 import Postgres
+package import RateLimiting
 package import Runtime
 
 // Shared by sign-ins and a user's own requests. All of it runs in their transaction.

@@ -2,6 +2,7 @@ import Delivery
 package import EventLoop
 import JSON
 package import Postgres
+import RateLimiting
 package import Runtime
 import Tenancy
 
@@ -352,11 +353,6 @@ package enum SecondFactorQueries {
 }
 
 extension Failure {
-  package static let additionalFactorRequired = Failure(
-    "additional_factor_required", .unauthenticated
-  )
-  .titled("A second factor completes the sign-in.")
-  .remedied("Ask the user for a code, and send it with flow to POST /v1/login/second-factor.")
   package static let mfaDisabled = Failure("mfa_disabled", .forbidden)
     .titled("The app does not use second factors.")
     .remedied("Set mfa to optional or required.")

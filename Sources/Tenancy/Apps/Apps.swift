@@ -121,7 +121,7 @@ package import Records
 
 /// A stored app.
 package struct AppRow: RowDecodable {
-  let id: AppID
+  package let id: AppID
   let name: String
   private let settings: [UInt8]
   let hosts: [String]

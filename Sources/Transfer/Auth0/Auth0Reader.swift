@@ -1,6 +1,6 @@
+import IdentitySubjects
 package import JSON
 package import Runtime
-import Sessions
 
 /// A reader of Auth0's export of users, which joins each with its password hash.
 package struct Auth0Reader: ForeignReader {

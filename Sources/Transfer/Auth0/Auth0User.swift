@@ -1,7 +1,9 @@
 import Accounts
 import Documents
 import Encoding
+import IdentitySubjects
 import JSON
+import Permissions
 import Runtime
 import Sessions
 import Tenancy

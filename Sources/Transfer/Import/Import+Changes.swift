@@ -132,7 +132,7 @@ extension ImportQueries {
   /// Gives subjects to users; returns no row for one that another user has.
   ///
   /// A former address can return to its user. An address that its user has registered does not
-  /// become an assigned one. `CredentialRowQueries.takeAddress` has the same rule for one user.
+  /// become an assigned one. `SubjectQueries.takeAddress` has the same rule for one user.
   static let claims = Statement<NoRow, AppID, TextBytes>(
     "imports.claims",
     """

@@ -1,3 +1,4 @@
+import IdentitySubjects
 import Tenancy
 import EventLoop
 import JSON

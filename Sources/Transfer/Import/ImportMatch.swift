@@ -1,7 +1,7 @@
+import IdentitySubjects
 import Tenancy
 import JSON
 import Runtime
-import Sessions
 
 /// The existing users, addresses and identities that conflict with or match an import row.
 struct ImportMatch {

@@ -1,3 +1,4 @@
+import IdentitySubjects
 import Tenancy
 import Accounts
 import Documents
@@ -6,7 +7,6 @@ import JSON
 import PasswordHashes
 import Postgres
 import Runtime
-import Sessions
 
 /// A row that creates or updates a user.
 struct ImportWrite {

@@ -2,6 +2,7 @@ import Accounts
 import Documents
 import Encoding
 import EventLoop
+import IdentitySubjects
 import JSON
 import Postgres
 import Runtime

@@ -2,6 +2,7 @@ import Accounts
 package import Documents
 import Encoding
 import Glibc
+import IdentitySubjects
 package import JSON
 import PasswordHashes
 package import Runtime

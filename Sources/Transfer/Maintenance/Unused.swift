@@ -1,5 +1,6 @@
 import Accounts
 import EventLoop
+import IdentitySubjects
 package import Postgres
 import Runtime
 import Sessions

@@ -2,6 +2,7 @@ package import EventLoop
 import JSON
 package import Postgres
 package import Runtime
+import Tenancy
 
 /// The roles of apps.
 @EventLoop package enum Roles {
@@ -68,7 +69,7 @@ package import Runtime
   /// Locks roles against deletion until the end of a transaction.
   ///
   /// - Throws: `.roleNotFound` if the app lacks one of them.
-  package static func keep(
+  static func keep(
     _ roles: [RoleID], of app: AppID, in transaction: Transaction
   ) async throws(Failure) {
     let ids = Set(roles.map(\.text))
@@ -122,7 +123,7 @@ package import Runtime
 
 extension SQL {
   /// The columns of a `Role`.
-  package static let role: SQL = "o.role_id, o.name, o.description, o.version, o.created_at"
+  static let role: SQL = "o.role_id, o.name, o.description, o.version, o.created_at"
 }
 
 package enum RoleQueries {

@@ -1,5 +1,5 @@
 import EventLoop
-package import JSON
+import JSON
 package import Postgres
 package import Runtime
 
@@ -52,7 +52,7 @@ package enum PermissionChange: Sendable {
 }
 
 /// The statements that change the permissions of roles, or of users.
-package struct PermissionStatements<Owner: Bindable>: Sendable {
+struct PermissionStatements<Owner: Bindable>: Sendable {
   private let add: Statement<String, Owner, TextBytes>
   private let remove: Statement<String, Owner, TextBytes>
   private let scopes: Statement<String, Owner, ResourceServerID>
@@ -63,7 +63,7 @@ package struct PermissionStatements<Owner: Bindable>: Sendable {
   ///   - remove: deletes permissions and returns those that existed, in words.
   ///   - scopes: returns the scopes at an API.
   ///   - count: returns the number of permissions.
-  package init(
+  init(
     add: Statement<String, Owner, TextBytes>, remove: Statement<String, Owner, TextBytes>,
     scopes: Statement<String, Owner, ResourceServerID>, count: Statement<Int, Owner>
   ) {
@@ -79,7 +79,7 @@ package struct PermissionStatements<Owner: Bindable>: Sendable {
   ///   - transaction: the transaction.
   /// - Returns: the members of an audit event; nil if the change changes nothing.
   /// - Throws: `.invalid` for a permission that the app lacks, and for too many.
-  @EventLoop package func make(
+  @EventLoop func make(
     _ change: PermissionChange, of owner: Owner, _ app: AppID, in transaction: Transaction
   ) async throws(Failure) -> JSONObject? {
     var (added, removed): ([PermissionName], [PermissionName]) = ([], [])
@@ -94,7 +94,7 @@ package struct PermissionStatements<Owner: Bindable>: Sendable {
       removed = stored.filter { scope in !wanted.contains(where: scope.hasSameBytes) }
         .map { PermissionName(server, $0) }
     }
-    try await Permissions.check(added, of: app, at: place, in: transaction)
+    try await Self.check(added, of: app, at: place, in: transaction)
     var detail = JSONObject()
     for (name, names, statement) in [("added", added, add), ("removed", removed, remove)]
     where !names.isEmpty {
@@ -117,13 +117,11 @@ package struct PermissionStatements<Owner: Bindable>: Sendable {
       ).serialized()
     )
   }
-}
 
-@EventLoop enum Permissions {
   /// Checks that an app has permissions, and keeps them until the end of a transaction.
   ///
   /// - Throws: `.invalid`.
-  static func check(
+  @EventLoop private static func check(
     _ names: [PermissionName], of app: AppID, at place: String, in transaction: Transaction
   ) async throws(Failure) {
     guard !names.isEmpty else { return }
@@ -182,29 +180,6 @@ extension Roles {
       Event("role_permissions_change", detail: .object(detail)).record(in: transaction, app: app)
     }
   }
-
-  /// Takes scopes of an API from users who have them directly, a thousand at a time.
-  ///
-  /// - Parameters:
-  ///   - scopes: the scopes; nil for all.
-  ///   - server: the API.
-  ///   - context: the context of the request.
-  /// - Throws: `.databaseUnavailable`.
-  static func forget(
-    _ scopes: [String]?, of server: ResourceServerID, _ context: RequestContext
-  ) async throws(Failure) {
-    if scopes?.isEmpty == true { return }
-    let names = scopes.map { $0.joined(separator: " ") }
-    while case let users = try await context.readLatest(RolePermissionQueries.users, server, names),
-      !users.isEmpty
-    {
-      // A user may have several of the scopes.
-      let calls = Set(users).sorted { $0.text < $1.text }.map {
-        PendingQuery(RolePermissionQueries.forget, $0, server, names)
-      }
-      try await context.write(calls)
-    }
-  }
 }
 
 package enum RolePermissionQueries {
@@ -261,37 +236,5 @@ package enum RolePermissionQueries {
 
   static let changes = PermissionStatements(add: add, remove: remove, scopes: scopes, count: count)
 
-  /// Deletes the permissions of roles whose scopes an API has no longer.
-  static let settle = Statement<NoRow, AppID, ResourceServerID>(
-    "role_permissions.settle",
-    """
-    delete from role_permissions p using resource_servers r
-    where p.app_id = $1 and p.resource_server_id = $2
-      and r.app_id = $1 and r.resource_server_id = $2 and r.scopes -> p.scope is null
-    """)
-
-  /// Returns users with permissions at an API, for a thousand permissions of all shards.
-  ///
-  /// Served by `user_permissions_by_scope`.
-  /// - Parameter 2: scopes, separated by spaces; null for all.
-  static let users = Statement<UserID, ResourceServerID, String?>(
-    "role_permissions.users",
-    """
-    select user_id from user_permissions
-    where resource_server_id = $1
-      and ($2::text is null or scope = any (string_to_array($2, ' ')))
-    order by scope, user_id limit 1000
-    """)
-
-  static let forget = Statement<NoRow, UserID, ResourceServerID, String?>(
-    "role_permissions.forget",
-    """
-    delete from user_permissions
-    where user_id = $1 and resource_server_id = $2
-      and ($3::text is null or scope = any (string_to_array($3, ' ')))
-    """)
-
-  package static let all: [any PreparedStatement] = [
-    list, servers, add, remove, scopes, count, settle, users, forget,
-  ]
+  package static let all: [any PreparedStatement] = [list, servers, add, remove, scopes, count]
 }

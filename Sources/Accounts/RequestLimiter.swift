@@ -1,3 +1,4 @@
+import RateLimiting
 import Runtime
 import Sessions
 import EventLoop

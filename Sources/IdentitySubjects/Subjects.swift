@@ -52,7 +52,7 @@ package struct Subject: RowDecodable, Comparable, Sendable {
     of subject: Subject, for user: UserID, _ identity: IdentityID, in transaction: Transaction
   ) -> Sent<NoRow> {
     let (provider, name) = (subject.provider, subject.name)
-    let claim = CredentialRowQueries.claim
+    let claim = SubjectQueries.claim
     return transaction.send(claim, transaction.app.id, provider, name, user, identity)
   }
 
@@ -87,7 +87,84 @@ package struct Subject: RowDecodable, Comparable, Sendable {
   }
 }
 
+/// The statements about `identity_subjects`, and about the names that a user keeps.
 package enum SubjectQueries {
+  /// Gives a subject at a provider to a user; undoes the transaction if another user has it.
+  package static let claim = Statement<NoRow, AppID, IdentityProvider, String, UserID, IdentityID>(
+    "subjects.claim",
+    """
+    insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+    values ($1, $2, $3, $4, $5)
+    on conflict (app_id, provider, subject) do update
+    set user_id = case when require(s.user_id = excluded.user_id) then excluded.user_id end,
+      identity_id = excluded.identity_id
+    """)
+
+  /// Gives a subject at a provider to a user; returns no row if it is taken.
+  package static let claimIfFree = Statement<
+    String, AppID, IdentityProvider, String, UserID, IdentityID
+  >(
+    "subjects.claim_if_free",
+    """
+    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+    values ($1, $2, $3, $4, $5)
+    on conflict (app_id, provider, subject) do nothing returning subject
+    """)
+
+  /// Gives an address to a user; undoes the transaction if another user has it.
+  ///
+  /// A former address can return to its user, and goes to others when it is no longer reserved. A
+  /// linked address must be unlinked first.
+  /// `takeFreeAddress` has the same rule for a new user, and `ImportQueries.claims` for many users.
+  /// - Parameter 5: the time of the transaction.
+  /// - Parameter 6: whether a back end gives the address. It counts only for a new address: the user
+  ///   may have registered the present one.
+  package static let takeAddress = Statement<
+    NoRow, AppID, String, UserID, IdentityID, ServerTime, Bool
+  >(
+    "subjects.take_address",
+    """
+    insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id, assigned)
+    values ($1, 'email', $2, $3, $4, $6)
+    on conflict (app_id, provider, subject) do update
+    set user_id = case
+        when require(s.user_id = excluded.user_id and s.reserved_until is distinct from 'infinity'
+          or s.reserved_until < $5::timestamptz)
+        then excluded.user_id end,
+      identity_id = excluded.identity_id, reserved_until = null,
+      assigned = excluded.assigned and (
+        s.assigned or s.user_id <> excluded.user_id or s.reserved_until is not null)
+    """)
+
+  /// Gives a linked address to a user, whose own address stays; undoes the transaction if it is
+  /// taken.
+  ///
+  /// It is reserved for ever: nothing but a password finds its user.
+  package static let linkAddress = Statement<NoRow, AppID, String, UserID, IdentityID>(
+    "subjects.link_address",
+    """
+    insert into identity_subjects as s (
+      app_id, provider, subject, user_id, identity_id, reserved_until)
+    values ($1, 'email', $2, $3, $4, 'infinity')
+    on conflict (app_id, provider, subject) do update
+    set user_id = case when require(s.subject <> excluded.subject) then excluded.user_id end
+    """)
+
+  /// Gives an address to a new user if it is free; returns no row if another user has it.
+  package static let takeFreeAddress = Statement<
+    String, AppID, String, UserID, IdentityID, ServerTime
+  >(
+    "subjects.take_free_address",
+    """
+    insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+    values ($1, 'email', $2, $3, $4)
+    on conflict (app_id, provider, subject) do update
+    set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null,
+      assigned = false
+    where s.reserved_until < $5::timestamptz
+    returning subject
+    """)
+
   /// Returns the user of a subject; no row if no user has it.
   ///
   /// Served by the primary key.
@@ -159,7 +236,8 @@ package enum SubjectQueries {
     """)
 
   package static let all: [any PreparedStatement] = [
-    holder, signer, identity, release, reserve, addReserved, ofUser,
+    claim, claimIfFree, takeAddress, linkAddress, takeFreeAddress, holder, signer, identity,
+    release, reserve, addReserved, ofUser,
   ]
 }
 
@@ -259,9 +337,9 @@ extension Client {
   }
 
   /// Returns the same in a transaction.
-  @EventLoop func subject(of user: UserID, in transaction: Transaction) async throws(Failure)
-    -> String
-  {
+  @EventLoop package func subject(
+    of user: UserID, in transaction: Transaction
+  ) async throws(Failure) -> String {
     switch settings.claimsProfile {
     case .oidc: user.text
     case .auth0: try await ForeignIDs.id(of: user, in: transaction)

@@ -2,6 +2,7 @@ package import EventLoop
 import JSON
 package import Postgres
 package import Runtime
+import Sessions
 package import Tenancy
 import Records
 

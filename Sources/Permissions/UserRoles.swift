@@ -2,7 +2,7 @@ package import EventLoop
 import JSON
 package import Postgres
 package import Runtime
-package import Tenancy
+import Sessions
 
 /// The roles of users.
 @EventLoop package enum UserRoles {
