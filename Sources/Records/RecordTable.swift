@@ -48,7 +48,7 @@ package struct RecordTable<R: Record>: Sendable {
 
     /// An object that keeps the order of its members.
     package static func json(_ name: SQL) -> OwnColumn {
-      let value: SQL = "$3::json -> '\(name)'"
+      let value: SQL = "coalesce($3::json -> '\(name)', '{}')"
       return OwnColumn(name: name, inserted: value, changed: value, member: "'\(name)', r.\(name)")
     }
 

@@ -191,11 +191,12 @@ class Registry(Administration):
         self.assertEqual(changed["settings"]["claims"],
                          {"plan": "app_metadata./plan", "x": "profile.name"})
         more = {f"c{index}": "profile.name" for index in range(49)}
-        for wrong, code in [({"sub": "profile.name"}, "claim"), ({"y": "profile.nope"}, "source"),
-                            (more, "length"), ([], "type")]:
+        for wrong, place, code in [({"sub": "profile.name"}, "/sub", "claim"),
+                                   ({"y": "profile.nope"}, "/y", "source"), (more, "", "length"),
+                                   ([], "", "type")]:
             self.assertEqual(
                 self.faults(self.ask("PATCH", path, {"settings": {"claims": wrong}})),
-                {("/settings/claims", code)})
+                {("/settings/claims" + place, code)})
         for name, value in [
                 ("callback_urls", ["http://example.com/"]), ("logout_urls", ["javascript:alert(1)"]),
                 ("web_origins", ["https://a.example/"]), ("cors_origins", ["*"]),

@@ -292,14 +292,10 @@ extension Request {
   }
 }
 
-extension ErrorType {
-  fileprivate static let fetchedAhead = ErrorType("fetched_ahead", .forbidden)
+extension Failure {
+  fileprivate static let fetchedAhead = Failure("fetched_ahead", .forbidden)
     .titled("The browser has fetched this page ahead, and it has an effect.")
     .remedied("Open the page.")
-}
-
-extension Failure {
-  fileprivate static var fetchedAhead: Failure { Failure(.fetchedAhead) }
 }
 
 extension FieldName {

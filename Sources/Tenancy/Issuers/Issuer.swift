@@ -136,13 +136,10 @@ extension IssuerRecord {
   package static func faults(
     in record: IssuerRecord, _ change: RecordChange, of stored: Issuer?
   ) -> [ColumnFault] {
-    if record.givesSecret {
-      let secret = secret(in: change.after)
-      guard let secret, secretLengths.contains(secret.count) else {
-        return [
-          ColumnFault("/secret", "length", "A shared secret must have 32 to 1024 bytes.")
-        ]
-      }
+    var faults: [ColumnFault] = []
+    if record.givesSecret, !secretLengths.contains(secret(in: change.after)?.count ?? 0) {
+      faults.append(
+        ColumnFault("/secret", "length", "A shared secret must have 32 to 1024 bytes."))
     }
     let given = ["jwks_url", "jwks", "secret", "secret_base64"].count { name in
       change.after[name] ?? .null != .null
@@ -150,11 +147,11 @@ extension IssuerRecord {
     // A stored secret is not among the values.
     let isKept =
       stored?.sealed != nil && change.patch["secret"] == nil && change.patch["secret_base64"] == nil
-    guard given == 1 || given == 0 && isKept else {
+    if given != 1, given != 0 || !isKept {
       let rule = "Send exactly one of jwks_url, jwks, secret and secret_base64."
-      return [ColumnFault("", "choice", rule)]
+      faults.append(ColumnFault("", "choice", rule))
     }
-    return []
+    return faults
   }
 
   package static func check(

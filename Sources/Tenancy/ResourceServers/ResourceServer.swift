@@ -219,7 +219,7 @@ extension ResourceServerRecord {
 
   /// Removes the permissions of roles whose scopes are gone.
   @EventLoop package static func settle(_ before: ResourceServer, in transaction: Transaction) {
-    _ = transaction.send(RolePermissionQueries.settle, AppID(trusted: before.app), before.id)
+    _ = transaction.send(RemovedScopeQueries.settle, AppID(trusted: before.app), before.id)
   }
 
   /// Changes an API, and takes the scopes that it loses from all users.
@@ -232,11 +232,11 @@ extension ResourceServerRecord {
     // interrupted.
     let new = try table.checked(patch, of: before).record.scopes.map(\.name)
       .filter { name in !before.scopes.contains { $0.name.hasSameBytes(as: name) } }
-    try await Roles.forget(new, of: before.id, context)
+    try await RemovedScopes.forget(new, of: before.id, context)
     let after = try await table.change(key, of: app, by: patch, if: condition, context)
     let gone = before.scopes.map(\.name)
       .filter { name in !after.scopes.contains { $0.name.hasSameBytes(as: name) } }
-    try await Roles.forget(gone, of: before.id, context)
+    try await RemovedScopes.forget(gone, of: before.id, context)
     return after
   }
 
@@ -247,7 +247,7 @@ extension ResourceServerRecord {
     _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure) {
     let server = try await table.find(key, of: app, context)
-    try await Roles.forget(nil, of: server.id, context)
+    try await RemovedScopes.forget(nil, of: server.id, context)
     try await table.delete(key, of: app, context)
   }
 }
