@@ -306,8 +306,7 @@ let package = Package(
     .target(
       name: "AppServicesWire",
       dependencies: [
-        "Records",
-        "Administration", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
+        "Records", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
         "EventLoop",
         "HTTP", "JSON", "Encoding", "Operators", "WireKit",
       ],
@@ -316,8 +315,7 @@ let package = Package(
     .target(
       name: "ParraWire",
       dependencies: [
-        "Records", "Permissions", "RateLimiting",
-        "Administration", "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
+        "Records", "Permissions", "RateLimiting", "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
         "Runtime",
         "Sessions",
         "Tenancy", "WebTokens", "WireKit",

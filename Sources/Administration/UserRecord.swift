@@ -53,21 +53,22 @@ package struct UserRecord: RowDecodable {
   }
 }
 
-extension Users {
+/// Reads users with all that administrators see of them.
+package enum UserRecords {
   /// Returns a user; app metadata only if the principal may read it.
   ///
   /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
-  @EventLoop package static func record(
+  @EventLoop package static func read(
     of user: UserID, withDocuments: Bool = true, _ context: RequestContext
   ) async throws(Failure) -> UserRecord {
-    try await records(of: [user], withDocuments: withDocuments, context).first.orGone(context)
+    try await read(of: [user], withDocuments: withDocuments, context).first.orGone(context)
   }
 
   /// Returns users in one round trip, without those that the principal may not access.
   ///
   /// With up to two documents a record is large, so the caller names few users at a time.
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func records(
+  @EventLoop package static func read(
     of users: some Sequence<UserID>, withDocuments: Bool = true, _ context: RequestContext
   ) async throws(Failure) -> [UserRecord] {
     let readsMetadata = withDocuments && DocumentKind.metadata.isReadable(context)
@@ -105,7 +106,7 @@ package struct UserSignIns: RowDecodable {
   }
 }
 
-extension Users {
+extension UserRecords {
   /// Returns the sign-ins of some users of the app; none for those that were deleted.
   ///
   /// - Throws: `.databaseUnavailable`.

@@ -1,5 +1,4 @@
 import Accounts
-import Administration
 import Runtime
 import Sessions
 import Tenancy

@@ -34,7 +34,7 @@ import WireKit
     try call.context.requireImmediateSignUp()
     let credentials = try Credentials(email: text("email", body), password: text("password", body))
     let members = try members(of: body)
-    let user = try await Users.registerOnly(credentials, with: members, call.context)
+    let user = try await UserAdministration.register(credentials, with: members, call.context)
     var answer = JSONObject()
     answer["_id"] = .string(user.text)
     answer["email"] = .string(credentials.email.lowercased())

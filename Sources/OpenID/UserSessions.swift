@@ -109,7 +109,7 @@ package struct UserSession: Listed {
   package static func end(
     _ ending: Ending, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
-    try await Users.change(user, context) { (transaction, _) async throws(Failure) in
+    try await UserAdministration.change(user, context) { (transaction, _) async throws(Failure) in
       try await end(ending, of: user, in: transaction)
     }
   }

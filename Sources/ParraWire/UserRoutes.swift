@@ -1,5 +1,4 @@
 import Accounts
-import Administration
 import Documents
 import Runtime
 import Sessions

@@ -1,5 +1,4 @@
 package import Accounts
-import Administration
 import Declarations
 import Documents
 import EventLoop

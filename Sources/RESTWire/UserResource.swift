@@ -64,7 +64,7 @@ import WireKit
       .get, "/v1/users/{user}/logins", access: .client(scope: Scopes.readUsers),
       gives: [.ok(.logins)], summary: "Read how often a user has signed in, and when last"
     ) { (call) async throws(Failure) in
-      let user = try await Users.record(
+      let user = try await UserRecords.read(
         of: call.captured("user"), withDocuments: false, call.context
       )
       let body: JSON = [
@@ -99,7 +99,7 @@ import WireKit
       gives: [.noContent],
       summary: "Set a user's password, and end all its sessions and API keys; an email reports it"
     ) { (call, password) async throws(Failure) in
-      try await Users.setPassword(password, of: call.captured("user"), call.context)
+      try await UserAdministration.setPassword(password, of: call.captured("user"), call.context)
       return Response(.noContent)
     },
     Operation(
@@ -107,7 +107,7 @@ import WireKit
       gives: [.accepted(nil, "The email is queued.")], refuses: [.mailNotConfigured],
       summary: "Email a user a token that resets the password, even shortly after another email"
     ) { (call) async throws(Failure) in
-      try await Users.mailReset(to: call.captured("user"), call.context)
+      try await UserAdministration.mailReset(to: call.captured("user"), call.context)
       return Response(.accepted)
     },
     Operation(
@@ -116,7 +116,7 @@ import WireKit
       summary: "Mark a user's address as verified; the next reset by email revokes all else"
     ) { (call) async throws(Failure) in
       let user: UserID = try call.captured("user")
-      try await Users.verifyEmail(of: user, call.context)
+      try await UserAdministration.verifyEmail(of: user, call.context)
       return Response(.ok, try await Profiles.read(of: user, call.context))
     },
   ]
@@ -128,18 +128,20 @@ import WireKit
     let query = try ListQuery(call.request.query, known: ["filter"])
     let page: Page<Profile>
     if let filter = query["filter"] {
-      page = try await Users.search(
-        try Filter(filter), after: query.cursor(), count: query.limit, call.context
+      page = try await UserSearch.page(
+        of: try Filter(filter), after: query.cursor(), count: query.limit, call.context
       )
     } else {
-      page = try await Users.page(after: query.cursor(), count: query.limit, call.context)
+      page = try await UserAdministration.page(
+        after: query.cursor(), count: query.limit, call.context
+      )
     }
     return query.response(page, call, \.json)
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let new = try await NewUser(call.json, call.context)
-    let made = try await Users.create(new, call.context)
+    let made = try await new.create(call.context)
     var response = Response(.created, made)
     response.add(.location, "/v1/users/\(made.id)")
     return response
@@ -147,7 +149,9 @@ import WireKit
 
   private static func patch(_ call: Call) async throws(Failure) -> Response {
     let user: UserID = try call.captured("user")
-    try await Users.revise(user, revision(of: call.json), if: call.condition, call.context)
+    try await UserAdministration.revise(
+      user, revision(of: call.json), if: call.condition, call.context
+    )
     return Response(.ok, try await Profiles.read(of: user, call.context))
   }
 

@@ -182,7 +182,7 @@ import Tenancy
   func user(_ name: String, of app: String?) async throws(CommandFailure) -> String {
     if UserID(name) != nil { return name }
     let holder = try await run(in: app) { context async throws(Failure) in
-      try await Users.holder(of: name, context)
+      try await UserAdministration.holder(of: name, context)
     }
     guard let holder else {
       throw CommandFailure("No user has the address \(name).", .notFound)

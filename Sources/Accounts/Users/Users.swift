@@ -1,3 +1,4 @@
+import Delivery
 package import EventLoop
 import IdentitySubjects
 package import Imaging
@@ -83,6 +84,35 @@ extension RequestContext {
 }
 
 extension Users {
+  /// Deletes a user with all stored data, and frees its addresses and identities for other users.
+  ///
+  /// The audit events of the user stay.
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - condition: the versions that the user may have.
+  ///   - next: the user to activate next on the device of the session.
+  ///   - context: the context of the request.
+  /// - Throws: `.notFound`, `.sessionEnded`, `.preconditionFailed`, `.databaseUnavailable`.
+  @EventLoop package static func delete(
+    _ user: UserID, if condition: VersionCondition = VersionCondition(),
+    next: NextActive = .mostRecent, _ context: RequestContext
+  ) async throws(Failure) {
+    let picture = try await context.transaction { transaction async throws(Failure) in
+      try await Sessions.lockUser(user, in: transaction)
+      let versions = try await transaction.run(UserRemovalQueries.version, user, context.app.id)
+      guard let version = versions.first else { throw context.gone }
+      try condition.require(version)
+      try await SecurityNotice.deleted.notice(of: user, in: transaction)
+        .queue(in: transaction)
+      try await SecurityNotice.deleted.queueForRestorable(of: user, in: transaction)
+      if next == .none || !context.app.sessionSettings.allowsSwitching {
+        try await Devices.deactivate(user, in: transaction)
+      }
+      return try await remove(user, in: transaction)
+    }
+    await context.pictures.shelf.forget(picture)
+  }
+
   /// Deletes a locked user in a transaction, and records it.
   ///
   /// The maintenance and the deletion of an app run the same statement.
@@ -108,6 +138,10 @@ extension Users {
 }
 
 package enum UserRemovalQueries {
+  static let version = Statement<Int, UserID, AppID>(
+    "users.version", "select version from users where user_id = $1 and app_id = $2"
+  )
+
   /// Deletes a user and returns its picture; no row if the user does not exist.
   ///
   /// Its subjects are deleted by their keys.
@@ -120,7 +154,7 @@ package enum UserRemovalQueries {
     returning picture
     """)
 
-  package static let all: [any PreparedStatement] = [remove]
+  package static let all: [any PreparedStatement] = [version, remove]
 }
 
 package enum UsersQueries {

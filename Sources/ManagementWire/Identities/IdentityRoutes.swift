@@ -34,7 +34,7 @@ import WireKit
       summary: "Unlink an identity, which becomes a user of its own"
     ) { call async throws(Failure) in
       let user = try await call.managedUser()
-      let record = try await Users.record(of: user, call.context)
+      let record = try await UserRecords.read(of: user, call.context)
       let (provider, id) = (call.text("provider"), call.text("identity"))
       let named = IdentityObject.all(of: record).first { $0.isNamed(provider, id) }
       guard let identity = named?.identity else {
@@ -67,7 +67,7 @@ import WireKit
   private static func list(
     of user: UserID, _ status: Status, _ context: RequestContext
   ) async throws(Failure) -> Response {
-    let record = try await Users.record(of: user, context)
+    let record = try await UserRecords.read(of: user, context)
     let all = IdentityObject.all(of: record).map(\.json)
     return Response(status, json: JSON.array(all).serialized())
   }

@@ -115,7 +115,7 @@ import WireKit
     of users: Set<UserID>, _ context: RequestContext
   ) async throws(Failure) -> [UserID: (id: String, text: String?)] {
     var names: [UserID: (id: String, text: String?)] = [:]
-    for record in try await Users.records(of: users, withDocuments: false, context) {
+    for record in try await UserRecords.read(of: users, withDocuments: false, context) {
       let profile = record.profile
       let id = record.foreignID ?? ForeignIDs.id(of: profile.id)
       names[profile.id] = (id, profile.email ?? profile.name)

@@ -26,7 +26,9 @@ import WireKit
       let request = try TicketRequest(call.json.objectOfBody, for: purpose)
       let user = try await user(of: request, call.context)
       try await check(request, call.context)
-      let link = try await Users.link(for: purpose, request.ticket, of: user, call.context)
+      let link = try await UserAdministration.link(
+        for: purpose, request.ticket, of: user, call.context
+      )
       let body: JSON = ["ticket": .string(link)]
       return Response(.created, json: body.reporting(request.ignored).serialized())
     }
@@ -38,7 +40,7 @@ import WireKit
     let user =
       switch request.subject {
       case .id(let id): try await ForeignIDs.user(of: id, context)
-      case .email(let email): try await Users.holder(of: email, context)
+      case .email(let email): try await UserAdministration.holder(of: email, context)
       }
     guard let user else { throw .notFound }
     return user

@@ -174,7 +174,7 @@ struct UserOrder {
   ) async throws(Failure) -> [Profile] {
     var signIns: [UserID: UserSignIns] = [:]
     if [.lastLogin, .loginCount, .userID].contains(field) {
-      let all = try await Users.signIns(of: profiles.map(\.id), context)
+      let all = try await UserRecords.signIns(of: profiles.map(\.id), context)
       for one in all { signIns[one.user] = one }
     }
     let keyed = profiles.map { profile in

@@ -36,7 +36,7 @@ import WireKit
       summary: "Read a user"
     ) { call async throws(Failure) in
       let selection = try FieldSelection(call.query)
-      let record = try await Users.record(of: call.managedUser(), call.context)
+      let record = try await UserRecords.read(of: call.managedUser(), call.context)
       let json = UserObject(record, call).selected(by: selection)
       return Response(.ok, json: json.serialized())
     },
@@ -62,7 +62,7 @@ import WireKit
   private static func response(
     _ status: Status, _ user: UserID, _ ignored: [String], _ call: Call
   ) async throws(Failure) -> Response {
-    let record = try await Users.record(of: user, call.context)
+    let record = try await UserRecords.read(of: user, call.context)
     let json = JSON.object(UserObject(record, call).json).reporting(ignored)
     return Response(status, json: json.serialized())
   }
@@ -89,7 +89,7 @@ import WireKit
     if change.asksToVerify { try context.mailer.requireConfigured() }
     do throws(Failure) {
       try await Failure.placing(UserMember.renamed) { () async throws(Failure) in
-        try await Users.revise(user, change.revision, context)
+        try await UserAdministration.revise(user, change.revision, context)
       }
     } catch .emailTaken {
       throw .newEmailTaken
@@ -122,7 +122,7 @@ import WireKit
     let description = try UserDescription(body)
     if description.asksToVerify == true { try context.mailer.requireConfigured() }
     let made = try await Failure.placing(UserMember.renamed) { () async throws(Failure) in
-      try await Users.create(NewUser(description.json, context), context)
+      try await NewUser(description.json, context).create(context)
     }
     let verifies = description.asksToVerify ?? context.mailer.isConfigured
     if verifies, !made.isEmailVerified { try await mailVerification(to: made.email, context) }
@@ -161,7 +161,7 @@ import WireKit
         guard let email = query["email"], !email.isEmpty else {
           throw .queryMalformed("Missing required property: email.")
         }
-        let found = try await Users.holder(of: email, call.context)
+        let found = try await UserAdministration.holder(of: email, call.context)
         let users = try await shown(found.map { [$0] } ?? [], selection, call)
         return Response(.ok, json: JSON.array(users).serialized())
       },
@@ -197,9 +197,9 @@ import WireKit
     let needed = query.readsAll ? most : query.page.start + query.page.size
     return try await Page<Profile>.items(atLeast: needed) { [filter] cursor async throws(Failure) in
       if let filter {
-        try await Users.search(filter, after: cursor, count: PageLimit.most, context)
+        try await UserSearch.page(of: filter, after: cursor, count: PageLimit.most, context)
       } else {
-        try await Users.page(after: cursor, context)
+        try await UserAdministration.page(after: cursor, context)
       }
     }
   }
@@ -211,7 +211,7 @@ import WireKit
     var shown: [JSON] = []
     for start in stride(from: 0, to: users.count, by: batch) {
       let some = users[start..<min(start + batch, users.count)]
-      for record in try await Users.records(of: some, call.context) {
+      for record in try await UserRecords.read(of: some, call.context) {
         shown.append(UserObject(record, call).selected(by: selection))
       }
     }

@@ -68,29 +68,24 @@ package struct NewUser: Sendable {
   }
 }
 
-extension Users {
-  /// Creates a user.
+extension NewUser {
+  /// Creates the user.
   ///
   /// It sends no mail: an unverified address can be verified later.
-  /// - Parameters:
-  ///   - new: the user.
-  ///   - context: the context of the request.
   /// - Returns: the profile.
   /// - Throws: `.insufficientScope` if the principal may not write the app metadata, `.userExists`
   ///   with the members that are taken, `.documentTooLarge`, `.overloaded`, `.databaseUnavailable`.
-  @EventLoop package static func create(
-    _ new: NewUser, _ context: RequestContext
-  ) async throws(Failure) -> Profile {
-    var row = new.row
+  @EventLoop package func create(_ context: RequestContext) async throws(Failure) -> Profile {
+    var row = row
     if row.documents.contains(where: { $0.kind == .appMetadata }) {
       try context.require(Scopes.updateAppMetadata)
     }
-    if let password = new.password {
+    if let password = password {
       row.password = .hash(try await context.passwords.hash(password, for: context.owner))
     }
     let user: UserID = try await ImportBatch.repeating { [row] () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
-        try await write(row, in: transaction)
+        try await Self.write(row, in: transaction)
       }
     }
     return try await Profiles.read(of: user, context)

@@ -1,5 +1,5 @@
 package import Documents
-package import Accounts
+import Accounts
 import EventLoop
 package import JSON
 package import Postgres
@@ -27,7 +27,7 @@ package struct UserRevision: Sendable {
   package init() {}
 }
 
-extension Users {
+extension UserAdministration {
   /// Changes a user in one transaction, and repeats that after a concurrent write of a document.
   ///
   /// - Throws: `.insufficientScope`, `.invalid`, `.emailTaken`, `.noEmail`, `.schemaMismatch`,

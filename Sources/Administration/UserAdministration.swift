@@ -10,8 +10,8 @@ import RateLimiting
 package import Runtime
 package import Sessions
 
-/// The management of users.
-extension Users {
+/// The changes that back ends and operators make to users.
+package enum UserAdministration {
   /// Returns the profiles of the users of an app, oldest first.
   ///
   /// - Parameters:
@@ -24,7 +24,7 @@ extension Users {
     after cursor: UserID? = nil, count: Int = PageLimit.most, _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
     let profiles = try await context.search(
-      UsersAdministrationQueries.page, context.app.id, cursor, count
+      UserAdministrationQueries.page, context.app.id, cursor, count
     )
     return Page(profiles, of: count)
   }
@@ -46,7 +46,7 @@ extension Users {
   ) async throws(Failure) {
     guard found.isBlocked != isBlocked else { return }
     let time = isBlocked ? ServerTime() : nil
-    _ = transaction.send(UsersAdministrationQueries.setBlocked, user, time)
+    _ = transaction.send(UserAdministrationQueries.setBlocked, user, time)
     if isBlocked { try await Sessions.end(.all, of: user, "blocked", in: transaction) }
     Event(isBlocked ? "user_block" : "user_unblock", of: user).record(in: transaction)
   }
@@ -101,7 +101,7 @@ extension Users {
   ) async throws(Failure) -> Outcome {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
-      let rows = try await transaction.run(UsersAdministrationQueries.find, user, context.app.id)
+      let rows = try await transaction.run(UserAdministrationQueries.find, user, context.app.id)
       guard let found = rows.first else { throw context.gone }
       try condition.require(found.version)
       return try await body(transaction, found)
@@ -109,12 +109,12 @@ extension Users {
   }
 }
 
-extension Users {
+extension UserAdministration {
   /// Registers a user with members of the profile and documents, in one transaction.
   ///
   /// - Returns: the user.
-  /// - Throws: as `registerOnly`; `.memberNotWritable`, `.schemaMismatch`, `.documentTooLarge`.
-  @EventLoop package static func registerOnly(
+  /// - Throws: as `Users.registerOnly`; `.memberNotWritable`, `.schemaMismatch`, `.documentTooLarge`.
+  @EventLoop package static func register(
     _ credentials: Credentials, with members: UserRevision, _ context: RequestContext
   ) async throws(Failure) -> UserID {
     var writes: [DocumentWrite] = []
@@ -129,7 +129,7 @@ extension Users {
       let first = VersionCondition(oneOf: [0])
       writes.append(DocumentWrite(of: kind, text, if: first))
     }
-    return try await registerOnly(credentials, context) {
+    return try await Users.registerOnly(credentials, context) {
       [writes] (transaction, user) async throws(Failure) in
       // No user is signed in yet who could write.
       let system = transaction.acting(
@@ -146,35 +146,7 @@ extension Users {
   }
 }
 
-extension Users {
-  /// Deletes a user with all stored data, and frees its addresses and identities for other users.
-  ///
-  /// The audit events of the user stay.
-  /// - Parameters:
-  ///   - user: the user.
-  ///   - condition: the versions that the user may have.
-  ///   - next: the user to activate next on the device of the session.
-  ///   - context: the context of the request.
-  /// - Throws: `.notFound`, `.sessionEnded`, `.preconditionFailed`, `.databaseUnavailable`.
-  @EventLoop package static func delete(
-    _ user: UserID, if condition: VersionCondition = VersionCondition(),
-    next: NextActive = .mostRecent, _ context: RequestContext
-  ) async throws(Failure) {
-    let picture = try await change(user, if: condition, context) {
-      (transaction, _) async throws(Failure) in
-      try await SecurityNotice.deleted.notice(of: user, in: transaction)
-        .queue(in: transaction)
-      try await SecurityNotice.deleted.queueForRestorable(of: user, in: transaction)
-      if next == .none || !context.app.sessionSettings.allowsSwitching {
-        try await Devices.deactivate(user, in: transaction)
-      }
-      return try await remove(user, in: transaction)
-    }
-    await context.pictures.shelf.forget(picture)
-  }
-}
-
-extension Users {
+extension UserAdministration {
   /// Makes a link to a page that resets the password or verifies the address of a user.
   ///
   /// A back end hands it over, so no mail is sent. It is used once.
@@ -207,7 +179,7 @@ extension Users {
 }
 
 /// Help for users who cannot log in.
-extension Users {
+extension UserAdministration {
   /// Sets the password of a user who logs in by an address, and ends its sessions and API keys.
   ///
   /// This is what a reset by mail does, except that the address stays verified or unverified.
@@ -228,7 +200,7 @@ extension Users {
   @EventLoop package static func hash(
     of password: String, for user: UserID, _ context: RequestContext
   ) async throws(Failure) -> String {
-    let found = try await context.read(UsersAdministrationQueries.find, user, context.app.id)
+    let found = try await context.read(UserAdministrationQueries.find, user, context.app.id)
     guard let address = found.first?.address, address.isCredential else { throw .notFound }
     try await Credentials.check(password, of: address.key, context)
     return try await context.passwords.hash(password, for: context.owner)
@@ -239,7 +211,7 @@ extension Users {
     _ hash: String, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     try await Users.store(hash, of: user, in: transaction)
-    try await revoke(of: user, "password_set", in: transaction)
+    try await Users.revoke(of: user, "password_set", in: transaction)
     try await SecurityNotice.passwordSet.record(of: user, in: transaction)
   }
 
@@ -267,7 +239,7 @@ extension SecondFactors {
   /// Sessions stay. A mail reports it to the user.
   /// - Throws: `.notFound` also for a user without a second factor, `.databaseUnavailable`.
   package static func removeAll(of user: UserID, _ context: RequestContext) async throws(Failure) {
-    try await Users.change(user, context) {
+    try await UserAdministration.change(user, context) {
       (transaction, _) async throws(Failure) in
       let removed = try await transaction.run(SecondFactorQueries.removeAll, user)
       let count = removed.count { $0 }
@@ -338,7 +310,7 @@ package struct AdministeredUser: RowDecodable {
   }
 }
 
-package enum UsersAdministrationQueries {
+package enum UserAdministrationQueries {
   /// Served by `users_by_app`.
   static let page = Statement<Profile, AppID, UserID?, Int>(
     "users.page",

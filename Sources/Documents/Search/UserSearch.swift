@@ -4,7 +4,8 @@ import JSON
 import Postgres
 package import Runtime
 
-extension Users {
+/// Finds users by their profiles and documents.
+package enum UserSearch {
   /// Returns the profiles of the users of an app that match a filter, oldest first.
   ///
   /// Without an index it reads the users one by one, if the app has at most `FilterLimits.scanned`.
@@ -16,8 +17,8 @@ extension Users {
   /// - Returns: the profiles.
   /// - Throws: `.notIndexed`, `.insufficientScope`, `.searchTooSlow`, `.overloaded`,
   ///   `.databaseUnavailable`.
-  @EventLoop package static func search(
-    _ filter: Filter, after cursor: UserID?, count: Int, _ context: RequestContext
+  @EventLoop package static func page(
+    of filter: Filter, after cursor: UserID?, count: Int, _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
     let asksAppMetadata = filter.terms.contains {
       if case .document(.appMetadata, _) = $0.subject { true } else { false }
