@@ -323,13 +323,25 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
+      name: "HostedPages",
+      dependencies: [
+        "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "Imaging", "JSON", "OpenID",
+        "Outbound", "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "WireKit",
+      ],
+      swiftSettings: domain
+    ),
+    .target(
+      name: "AccountPages",
+      dependencies: [
+        "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "HostedPages", "JSON", "OpenID",
+        "Pages", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "OpenIDWire",
       dependencies: [
-        "Records", "IdentitySubjects", "RateLimiting",
-        "Administration", "Imaging", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP",
-        "JSON", "Localization", "OpenID",
-        "Outbound", "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "WireKit",
+        "Records", "IdentitySubjects", "RateLimiting", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "WireKit", "AccountPages", "HostedPages",
       ],
       swiftSettings: domain
     ),
@@ -346,7 +358,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Records", "RateLimiting",
+        "Records", "RateLimiting", "HostedPages",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
@@ -458,7 +470,7 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "Records", "Representations", "RateLimiting",
+        "Records", "Representations", "RateLimiting", "HostedPages",
         "Imaging", "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents",
         "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",

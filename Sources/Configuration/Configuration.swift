@@ -8,6 +8,7 @@ import Encoding
 package import EventLoop
 import FoundationEssentials
 package import Glibc
+import HostedPages
 import Imaging
 import ManagementWire
 import OpenID

@@ -1,3 +1,4 @@
+import HostedPages
 import Imaging
 import Declarations
 import Configuration

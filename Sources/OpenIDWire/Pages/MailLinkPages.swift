@@ -2,12 +2,16 @@ import Accounts
 import Delivery
 import EventLoop
 import HTTP
+import HostedPages
 import Localization
 import OpenID
 import Pages
 import Runtime
 import Sessions
 import WireKit
+
+/// A hosted page, and not a page of a list.
+typealias Page = Pages.Page
 
 /// The pages that the links of mails open.
 ///
@@ -62,20 +66,5 @@ import WireKit
   static func expired(_ call: Call, request: String) -> Response {
     let page = Page.expiredLink(request: Destination(LocalPath(checked: request)))
     return call.response(with: page, .notFound)
-  }
-}
-
-extension Page.CompletedTask {
-  /// The path of the page that reports it.
-  var path: LocalPath { LocalPath(checked: "/u/done/\(rawValue)") }
-
-  /// The page that reports it.
-  var page: Page {
-    let account = Destination(.account)
-    return switch self {
-    case .addressConfirmed: .done(self, next: .next(.account, to: account))
-    case .addressRestored, .passwordSaved: .done(self, next: .next(.signIn, to: account))
-    case .accountDeleted: .done(self)
-    }
   }
 }

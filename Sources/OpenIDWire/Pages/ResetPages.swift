@@ -2,6 +2,7 @@ import Accounts
 import Delivery
 import EventLoop
 import HTTP
+import HostedPages
 import OpenID
 import Pages
 import Runtime
@@ -11,7 +12,7 @@ import WireKit
 ///
 /// Without a link, it leads to the form that requests one.
 @EventLoop enum ResetPages {
-  nonisolated static let path = "/u/reset"
+  nonisolated static let path = LocalPath.passwordReset.text
 
   nonisolated static let routes = [
     Route(
@@ -76,15 +77,5 @@ import WireKit
     return try await call.errors(wrong: .emailMalformed) { () async throws(Failure) in
       try await Emails.requestReset(of: email, call.context)
     }
-  }
-}
-
-extension FormError {
-  /// Returns the error of an address that the user has typed; nil if it may be one.
-  static func error(ofEmail email: String) -> FormError? {
-    if email.isEmpty { return FormError(.emailMissing) }
-    // Imported users may have addresses that mix scripts.
-    let fault = EmailAddress.fault(in: email, at: "/email", mixed: true)
-    return fault == nil ? nil : FormError(.emailMalformed)
   }
 }

@@ -2,6 +2,7 @@ import Accounts
 import Delivery
 import EventLoop
 import HTTP
+import HostedPages
 import JSON
 import OpenID
 import Pages

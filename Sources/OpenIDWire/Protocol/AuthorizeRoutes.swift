@@ -1,4 +1,5 @@
 import EventLoop
+import HostedPages
 import HTTP
 import OpenID
 import Runtime

@@ -1,5 +1,6 @@
 import Encoding
 import EventLoop
+import HostedPages
 import HTTP
 import Localization
 import OpenID
@@ -81,17 +82,6 @@ import WireKit
     response.add(.referrerPolicy, literal: "no-referrer")
     call.keepBrowser(in: &response)
     return response
-  }
-}
-
-extension Destination {
-  /// Checks a URL that begins as a registered one; nil for a scheme that pages never open.
-  init?(_ url: String, of target: RedirectTarget) {
-    if target.isOfWeb {
-      self.init(url: url)
-    } else {
-      self.init(url: url, registeredScheme: target.scheme)
-    }
   }
 }
 

@@ -1,5 +1,7 @@
+import AccountPages
 import Encoding
 import EventLoop
+import HostedPages
 import HTTP
 import JSON
 import Localization

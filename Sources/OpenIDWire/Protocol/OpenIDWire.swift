@@ -1,6 +1,8 @@
+import AccountPages
 import Accounts
 import EventLoop
 package import HTTP
+import HostedPages
 import JSON
 import OpenID
 package import Runtime
@@ -49,6 +51,24 @@ package struct OpenIDWire: Wire {
     Self.endpoints.contains(prefix)
       ? WebServerPage(.json, TokenError(failure).json.text)
       : FailurePages.webServerPage(for: failure)
+  }
+}
+
+/// The routes of all pages.
+enum PageRoutes {
+  static var routes: [Route] {
+    let pages = MailLinkPages.routes + SignInPages.routes + AccountRoutes.routes
+    return AssetRoutes.routes + AvatarRoutes.routes
+      + pages.map { route in
+        Route(
+          route.method, route.pattern, access: route.access, body: route.body, isCrossOrigin: false,
+          summary: route.summary
+        ) { (call) async throws(Failure) in
+          await call.findProfileLanguage()
+          call.mailInLanguageOfPage()
+          return try await route.handler(call)
+        }
+      }
   }
 }
 

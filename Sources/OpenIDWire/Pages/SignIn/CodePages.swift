@@ -1,6 +1,7 @@
 import Accounts
 import EventLoop
 import HTTP
+import HostedPages
 import OpenID
 import Pages
 import Runtime
@@ -68,16 +69,5 @@ extension Visit {
   /// Returns the target of a form without a page of its own.
   func target(below name: String, _ hidden: [HiddenField] = []) -> FormTarget {
     target(path(below: name), hidden)
-  }
-}
-
-extension FormValues {
-  /// Returns a code of digits; nil if it has another length.
-  ///
-  /// People type spaces and hyphens between the digits.
-  func code(digits: Int) -> String? {
-    let text = trimmed(.code).unicodeScalars.filter { $0 != " " && $0 != "-" }
-    guard text.count == digits, text.allSatisfy({ ("0"..."9").contains($0) }) else { return nil }
-    return String(String.UnicodeScalarView(text))
   }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import HostedPages
 import JSON
 import Localization
 import OpenID
@@ -83,36 +84,5 @@ private struct Decision {
     step = try await Authorizations.step(
       of: visit.authorization, for: client, at: server, visit.context
     )
-  }
-}
-
-extension ScopeGroup {
-  /// Returns scopes as users read them, by resource.
-  static func groups(of scopes: [String], at server: ResourceServer?) -> [ScopeGroup] {
-    let own = (server?.scopes ?? []).filter { scope in
-      scopes.contains { $0.hasSameBytes(as: scope.name) }
-    }
-    let texts = own.map { Text.name($0.description.isEmpty ? $0.name : $0.description) }
-    return [
-      ScopeGroup.standard(scopes),
-      texts.isEmpty ? nil : ScopeGroup(.name(server?.name ?? ""), scopes: texts),
-    ].compactMap(\.self)
-  }
-}
-
-extension HiddenField {
-  /// Returns the field that names a user.
-  static func user(_ user: UserID) -> HiddenField { HiddenField("user", user.text) }
-}
-
-extension FormValues {
-  /// Returns whether the form names a user.
-  func names(_ user: UserID) -> Bool { self["user"]?.hasSameBytes(as: user.text) == true }
-}
-
-extension Call {
-  /// Returns a user of the browser as pages show it.
-  func person(_ user: BrowserUser) -> Person {
-    Person(name: user.name, email: user.email, picture: image(user.picture))
   }
 }

@@ -1,6 +1,7 @@
 import Accounts
 import EventLoop
 import HTTP
+import HostedPages
 import OpenID
 import Pages
 import Runtime

@@ -2,6 +2,7 @@ import Accounts
 import EventLoop
 import Glibc
 import HTTP
+import HostedPages
 import JSON
 import OpenID
 import Pages

@@ -1,5 +1,6 @@
 import Accounts
 import EventLoop
+import HostedPages
 import JSON
 import OpenID
 import Pages

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import HostedPages
 import OpenID
 import Pages
 import Runtime
@@ -66,16 +67,4 @@ import WireKit
   }
 
   private nonisolated static func path(_ name: String) -> String { "/u/{authorization}/\(name)" }
-}
-
-extension Call {
-  /// Begins a sign-in at the pages, and returns the redirect to one of them.
-  ///
-  /// - Throws: `.databaseUnavailable`.
-  func beginSignIn(
-    _ request: AuthorizationRequest, at page: SignInPage = .signIn
-  ) async throws(Failure) -> Response {
-    let authorization = try await Authorizations.begin(request, in: browser.key, context)
-    return redirect(to: page.path(of: authorization))
-  }
 }

@@ -1,6 +1,7 @@
 import Accounts
 import EventLoop
 import HTTP
+import HostedPages
 import JSON
 import Localization
 import OpenID
@@ -221,28 +222,6 @@ import WireKit
   }
 
   private var passCookie: String { "__Host-dossier-pass-\(authorization.id)" }
-}
-
-/// A page of an authorization, with its name in the path.
-enum SignInPage: String {
-  case signIn = "sign-in"
-  case password
-  case signUp = "sign-up"
-  case code
-  case factor
-  case recovery
-  case enroll
-  case recoveryCodes = "recovery-codes"
-  case forgot
-  case mailSent = "mail-sent"
-  case choose
-  case consent
-  case confirm
-
-  /// Returns the path of the page of an authorization.
-  func path(of authorization: Authorization) -> LocalPath {
-    LocalPath(checked: "/u/\(authorization.id)/\(rawValue)")
-  }
 }
 
 extension AuthorizationState {

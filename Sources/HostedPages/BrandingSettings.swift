@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 import Localization
-import Pages
+package import Pages
 package import Runtime
 package import Records
 
@@ -12,9 +12,9 @@ package struct BrandingSettings: RecordPart {
   private let darkLogo: String
   private let color: String
   private let cornerRadius: Int
-  let support: Destination?
-  let terms: Destination?
-  let privacy: Destination?
+  package let support: Destination?
+  package let terms: Destination?
+  package let privacy: Destination?
   /// The language of a browser that asks for none of the languages of the pages.
   let language: String
 
@@ -99,5 +99,5 @@ extension RecordReader {
 extension App {
   package var brandingSettings: BrandingSettings { settings[BrandingSettings.self] }
   /// The look of the app's pages and mails.
-  var branding: Branding { brandingSettings.branding(of: self) }
+  package var branding: Branding { brandingSettings.branding(of: self) }
 }

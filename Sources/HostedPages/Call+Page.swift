@@ -2,15 +2,14 @@ import Accounts
 import Encoding
 import EventLoop
 import Glibc
-import HTTP
+package import HTTP
+import JSON
 import Localization
-import OpenID
-import Pages
-import Runtime
+package import OpenID
+package import Pages
+package import Runtime
+package import Tenancy
 import WireKit
-
-/// A hosted page, and not a page of a list.
-typealias Page = Pages.Page
 
 extension Call {
   /// The pages of the app of the request.
@@ -25,8 +24,8 @@ extension Call {
   ///   - hasLanguages: whether the page has links to itself in other languages; false for the
   ///     response to a POST, which has no address.
   /// - Returns: the response, with the cookies of the browser.
-  func response(
-    with page: Page, _ status: Status = .ok, locales: [String] = [], hasLanguages: Bool = true
+  package func response(
+    with page: Pages.Page, _ status: Status = .ok, locales: [String] = [], hasLanguages: Bool = true
   ) -> Response {
     let pages = pages
     let catalog = catalog(locales)
@@ -55,9 +54,24 @@ extension Call {
   }
 
   /// Returns a redirect to a page of this server, as after each form.
-  func redirect(to path: LocalPath) -> Response {
+  package func redirect(to path: LocalPath) -> Response {
     var response = Response(.seeOther, redirectingTo: path.text)
     keepBrowser(in: &response)
+    return response
+  }
+
+  /// Returns new recovery codes as a text file, in the language of the page that shows them.
+  package func recoveryCodeFile(_ codes: [String], locales: [String] = []) -> Response {
+    let now = CalendarTime(seconds: time(nil), nanoseconds: 0)
+    let text = pages.renderer.recoveryCodeFile(codes, savedAt: now, in: catalog(locales))
+    var response = Response(.ok)
+    response.body = Array(text.utf8)
+    response.add(.contentType, literal: "text/plain; charset=utf-8")
+    // Names of apps are lower-case letters, digits and hyphens.
+    response.add(
+      .contentDisposition, "attachment; filename=\"\(context.app.name)-recovery-codes.txt\""
+    )
+    response.add(.cacheControl, literal: "no-store")
     return response
   }
 
@@ -66,7 +80,7 @@ extension Call {
   /// Shows the page in the language of the active user of the browser, if the browser has chosen none.
   ///
   /// A page needs no language, so a failure counts as none.
-  func findProfileLanguage() async {
+  package func findProfileLanguage() async {
     findSignInDevice()
     guard languageOfBrowser == nil else { return }
     let active = (try? await BrowserUsers.list(context))?.first { $0.isActive }
@@ -74,7 +88,7 @@ extension Call {
   }
 
   /// Sends the mails of this request in the language of its page, unless users have another one.
-  func mailInLanguageOfPage(_ locales: [String] = []) {
+  package func mailInLanguageOfPage(_ locales: [String] = []) {
     context.languages = [catalog(locales).language]
   }
 
@@ -135,7 +149,7 @@ extension Call {
   ///   - work: the work.
   /// - Returns: the errors that the page of the form shows; none if the work is done.
   /// - Throws: a failure that has a page of its own.
-  func errors(
+  package func errors(
     wrong: FormError.Kind, flow: String? = nil, of work: @EventLoop () async throws(Failure) -> Void
   ) async throws(Failure) -> [FormError] {
     do throws(Failure) {
@@ -157,7 +171,9 @@ extension Call {
   /// Returns a page with the errors of its last form.
   ///
   /// After too many attempts, the status is 429, and `Retry-After` has the time of the next one.
-  func response(with page: Page, errors: [FormError], locales: [String] = []) -> Response {
+  package func response(
+    with page: Pages.Page, errors: [FormError], locales: [String] = []
+  ) -> Response {
     let throttled = errors.first { $0.kind == .attempts || $0.kind == .unavailable }
     let status: Status =
       switch throttled?.kind {
@@ -171,17 +187,19 @@ extension Call {
   }
 
   /// Returns a redirect to the page of a form, which then shows the errors.
-  func redirect(to path: LocalPath, showing state: PageState) throws(Failure) -> Response {
+  package func redirect(to path: LocalPath, showing state: PageState) throws(Failure) -> Response {
     redirect(to: try state.path(path, self))
   }
 }
 
 extension LocalPath {
   /// The account page, where a browser without an authorization begins.
-  static let account = LocalPath(checked: "/account")
+  package static let account = LocalPath(checked: "/account")
+  /// The page that mails a link to a new password.
+  package static let passwordReset = LocalPath(checked: "/u/reset")
 
-  /// Wraps a path of this module, in which values from outside are percent-encoded.
-  init(checked text: String) {
+  /// Wraps a path of the pages, in which values from outside are percent-encoded.
+  package init(checked text: String) {
     guard let path = LocalPath(text) else {
       preconditionFailure("\(text) is not the path of a page")
     }
@@ -189,8 +207,50 @@ extension LocalPath {
   }
 
   /// Returns the path with a parameter in its query.
-  func with(_ name: String, _ value: String) -> LocalPath {
+  package func with(_ name: String, _ value: String) -> LocalPath {
     let mark = text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
     return LocalPath(checked: "\(text)\(mark)\(name)=\(PercentCoding.encode(value))")
+  }
+}
+
+extension Destination {
+  package static let account = Destination(LocalPath.account)
+
+  /// Checks a URL that begins as a registered one; nil for a scheme that pages never open.
+  package init?(_ url: String, of target: RedirectTarget) {
+    if target.isOfWeb {
+      self.init(url: url)
+    } else {
+      self.init(url: url, registeredScheme: target.scheme)
+    }
+  }
+}
+
+extension Pages.Page.CompletedTask {
+  /// The path of the page that reports it.
+  package var path: LocalPath { LocalPath(checked: "/u/done/\(rawValue)") }
+
+  /// The page that reports it.
+  package var page: Pages.Page {
+    let account = Destination(.account)
+    return switch self {
+    case .addressConfirmed: .done(self, next: .next(.account, to: account))
+    case .addressRestored, .passwordSaved: .done(self, next: .next(.signIn, to: account))
+    case .accountDeleted: .done(self)
+    }
+  }
+}
+
+extension ScopeGroup {
+  /// Returns scopes as users read them, by resource.
+  package static func groups(of scopes: [String], at server: ResourceServer?) -> [ScopeGroup] {
+    let own = (server?.scopes ?? []).filter { scope in
+      scopes.contains { $0.hasSameBytes(as: scope.name) }
+    }
+    let texts = own.map { Text.name($0.description.isEmpty ? $0.name : $0.description) }
+    return [
+      ScopeGroup.standard(scopes),
+      texts.isEmpty ? nil : ScopeGroup(.name(server?.name ?? ""), scopes: texts),
+    ].compactMap(\.self)
   }
 }

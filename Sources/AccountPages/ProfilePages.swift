@@ -1,6 +1,7 @@
 import Accounts
 import EventLoop
 import HTTP
+import HostedPages
 import JSON
 import Localization
 import Pages

@@ -1,21 +1,21 @@
-import EventLoop
+package import EventLoop
 import HTTP
 import JSON
 import Localization
 import OpenID
-import Pages
-import Runtime
-import WireKit
+package import Pages
+package import Runtime
+package import WireKit
 
 /// The state that a form leaves for the next page, where no authorization keeps it.
 ///
 /// It is encrypted in the query of the redirect. So two tabs do not mix it, a reload shows it again,
 /// and no attacker can make a page show an error or an address of their choice. It is bound to the
 /// path, the browser and its user, and expires.
-struct PageState {
-  var errors: [FormError] = []
+package struct PageState {
+  package var errors: [FormError] = []
   /// The user's input in fields that are no secrets, and other values of the page.
-  var values: [String: String] = [:]
+  package var values: [String: String] = [:]
 
   /// The name of the parameter.
   private static let parameter = "state"
@@ -23,13 +23,13 @@ struct PageState {
   /// The longest value that is kept, in bytes: it returns in the address of the page.
   private static let longest = 1_300
 
-  init(errors: [FormError] = [], values: [String: String] = [:]) {
+  package init(errors: [FormError] = [], values: [String: String] = [:]) {
     self.errors = errors
     self.values = values.filter { $0.value.utf8.count <= Self.longest }
   }
 
   /// Reads the state of the page of a request; an empty state if it has none that is valid.
-  @EventLoop init(of call: Call) {
+  @EventLoop package init(of call: Call) {
     self.init()
     guard let text = FormValues(call.request.query)?[Self.parameter],
       let browser = call.knownBrowser,
@@ -48,7 +48,7 @@ struct PageState {
   ///   - call: the request of the form.
   /// - Returns: the path; the same without errors and values.
   /// - Throws: `.internalError` if the state cannot be encrypted.
-  @EventLoop func path(_ path: LocalPath, _ call: Call) throws(Failure) -> LocalPath {
+  @EventLoop package func path(_ path: LocalPath, _ call: Call) throws(Failure) -> LocalPath {
     guard !errors.isEmpty || !values.isEmpty else { return path }
     var json = JSONObject()
     json["errors"] = .array(errors.map { .string($0.text) })

@@ -1,20 +1,21 @@
 import Accounts
 import Delivery
-import EventLoop
-import HTTP
+package import EventLoop
+package import HTTP
+import HostedPages
 import JSON
 import Localization
 import OpenID
 import Pages
-import Runtime
+package import Runtime
 import Tenancy
 import Sessions
 import Transfer
-import WireKit
+package import WireKit
 
 /// The account page, with which users manage their accounts: `/account`.
-@EventLoop enum AccountPages {
-  nonisolated static let routes =
+@EventLoop package enum AccountRoutes {
+  package nonisolated static let routes =
     overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
     + AuthenticatorPages.routes + SessionPages.routes + IdentityPages.routes
     + ApplicationPages.routes + ConfirmationPages.routes + SwitchPages.routes
@@ -105,12 +106,12 @@ import WireKit
 
 extension Call {
   /// The value of the page's state that has the id of the client which signed the user out.
-  static let signedOutClient = "client"
+  package static let signedOutClient = "client"
 
   /// Returns the page after a sign-out.
   ///
   /// - Throws: `.databaseUnavailable`.
-  func signedOut() async throws(Failure) -> Response {
+  package func signedOut() async throws(Failure) -> Response {
     findSignInDevice()
     let hasOthers = try await !BrowserUsers.list(context).isEmpty
     var back: (name: String, destination: Destination)?
@@ -139,5 +140,38 @@ extension AccountVisit {
     let language = locale.split(separator: "-").first.map(String.init) ?? locale
     return Languages.all.catalogs
       .first { $0.language.utf8.elementsEqual(language.lowercased().utf8) }?.name ?? locale
+  }
+}
+
+/// The deletion of the account: `/account/delete`.
+@EventLoop enum DeletionPages {
+  nonisolated static let path = "/account/delete"
+
+  nonisolated static let routes = [
+    AccountVisit.show(path, isFresh: true, "Show the form that deletes the account") {
+      (visit) async throws(Failure) in
+      visit.response(
+        with: .deleteAccount(
+          visit.target(path), email: name(of: visit),
+          download: Destination(LocalPath(checked: "/account/export")), back: .account,
+          errors: visit.state.errors.pageErrors
+        )
+      )
+    },
+    AccountVisit.handle(path, isFresh: true, "Delete the account") {
+      (visit, form) async throws(Failure) in
+      let typed = EmailAddress.canonical(form.trimmed("confirmation"))
+      guard typed.hasSameBytes(as: EmailAddress.canonical(name(of: visit))) else {
+        let errors = [FormError(.confirmationWrong)]
+        return try visit.response(to: errors, of: LocalPath(checked: path))
+      }
+      try await Users.delete(visit.user, next: .none, visit.context)
+      return visit.call.redirect(to: Page.CompletedTask.accountDeleted.path)
+    },
+  ]
+
+  /// Returns what the user types: the address, or the id of a user without one.
+  private static func name(of visit: AccountVisit) -> String {
+    visit.browserUser.email ?? visit.user.text
   }
 }

@@ -1,31 +1,13 @@
 import Accounts
-import EventLoop
+package import EventLoop
 import HTTP
-import Pages
+package import Pages
 import Runtime
-import WireKit
-
-/// The routes of all pages.
-enum PageRoutes {
-  static var routes: [Route] {
-    let pages = MailLinkPages.routes + SignInPages.routes + AccountPages.routes
-    return AssetRoutes.routes + AvatarRoutes.routes
-      + pages.map { route in
-        Route(
-          route.method, route.pattern, access: route.access, body: route.body, isCrossOrigin: false,
-          summary: route.summary
-        ) { (call) async throws(Failure) in
-          await call.findProfileLanguage()
-          call.mailInLanguageOfPage()
-          return try await route.handler(call)
-        }
-      }
-  }
-}
+package import WireKit
 
 /// The stylesheet and the script of the pages: `/u/assets/{name}`.
-@EventLoop enum AssetRoutes {
-  nonisolated static let routes = [
+@EventLoop package enum AssetRoutes {
+  package nonisolated static let routes = [
     Route(
       .get, "/u/assets/{name}", access: .open,
       summary: "Read the stylesheet or the script of the pages"
@@ -37,7 +19,7 @@ enum PageRoutes {
   ]
 
   /// Returns the path of a file.
-  nonisolated static func path(_ name: String) -> LocalPath {
+  package nonisolated static func path(_ name: String) -> LocalPath {
     LocalPath(checked: "/u/assets/\(name)")
   }
 
@@ -53,8 +35,8 @@ enum PageRoutes {
 }
 
 /// The generated pictures of users without one: `/u/avatar/{name}`.
-@EventLoop enum AvatarRoutes {
-  nonisolated static let routes = [
+@EventLoop package enum AvatarRoutes {
+  package nonisolated static let routes = [
     Route(
       .get, "\(PicturePaths.generated){name}", access: .open,
       summary: "Read the generated picture of a user"
@@ -67,11 +49,4 @@ enum PageRoutes {
       return response
     }
   ]
-}
-
-extension Call {
-  /// Returns the picture of a user as a page shows it; nil if the user has none.
-  func image(_ name: String?) -> ImageSource? {
-    name.flatMap { LocalPath(PicturePaths.path($0)) }.map { ImageSource($0) }
-  }
 }

@@ -2,12 +2,16 @@ import Accounts
 import Encoding
 import EventLoop
 import HTTP
+import HostedPages
 import OpenID
 import Pages
 import Runtime
 import Sessions
 import Tenancy
 import WireKit
+
+/// A page of the account, and not a page of a list.
+typealias Page = Pages.Page
 
 /// A request of a signed-in user for a page of the account.
 @EventLoop final class AccountVisit {
@@ -226,10 +230,6 @@ import WireKit
     let page = String(call.request.path)
     return try await call.beginSignIn(AuthorizationRequest(client: .pages, redirect: page))
   }
-}
-
-extension Destination {
-  static let account = Destination(LocalPath.account)
 }
 
 extension Multipart.Part {

@@ -1,15 +1,16 @@
 import Encoding
 import EventLoop
-import HTTP
-import OpenID
-import Pages
+package import HTTP
+import JSON
+package import OpenID
+package import Pages
 import PasswordHashes
-import Runtime
-import WireKit
+package import Runtime
+package import WireKit
 
 extension BodyRule {
   /// The form of a page.
-  static let form = BodyRule.of(.form, limit: 16_384)
+  package static let form = BodyRule.of(.form, limit: 16_384)
 }
 
 extension Call {
@@ -20,7 +21,9 @@ extension Call {
   ///   - flow: what the form belongs to, such as an authorization.
   ///   - hidden: further values that come back with the form.
   /// - Returns: the target.
-  func target(_ path: LocalPath, of flow: String, _ hidden: [HiddenField] = []) -> FormTarget {
+  package func target(
+    _ path: LocalPath, of flow: String, _ hidden: [HiddenField] = []
+  ) -> FormTarget {
     let token = browser.key.formToken(flow, context.keys.master)
     return FormTarget(path, hidden: [HiddenField(Self.formToken, token)] + hidden)
   }
@@ -31,7 +34,7 @@ extension Call {
   /// - Returns: the values.
   /// - Throws: `.cookiesNeeded` if the browser has no cookie; `.formForged` if another site or
   ///   another browser has sent the form.
-  func form(of flow: String) throws(Failure) -> FormValues {
+  package func form(of flow: String) throws(Failure) -> FormValues {
     guard case .form(let form) = body else { throw .internalError(reason: "a page without a form") }
     try requireOwnForm(form[Self.formToken], of: flow)
     return form
@@ -40,7 +43,7 @@ extension Call {
   /// Checks that a page of this server has sent a form with this token.
   ///
   /// Browsers send `Origin` with each POST. A page without it is still bound by the token.
-  func requireOwnForm(_ token: String?, of flow: String) throws(Failure) {
+  package func requireOwnForm(_ token: String?, of flow: String) throws(Failure) {
     let browser = try requireOwnBrowser()
     let expected = browser.formToken(flow, context.keys.master)
     guard let token, areSame(Array(token.utf8), Array(expected.utf8)) else { throw .formForged }
@@ -48,7 +51,7 @@ extension Call {
 
   /// Returns the browser, after checking that no page of another server has sent its form.
   @discardableResult
-  func requireOwnBrowser() throws(Failure) -> BrowserKey {
+  package func requireOwnBrowser() throws(Failure) -> BrowserKey {
     if let origin = request.field(.origin), !isOwn(origin: origin) { throw .formForged }
     guard let browser = knownBrowser else { throw .cookiesNeeded }
     return browser
@@ -73,7 +76,7 @@ extension Call {
 
 extension FormValues {
   /// Returns the text of a field without the spaces around it; empty if the field is absent.
-  func trimmed(_ name: InputName) -> String {
+  package func trimmed(_ name: InputName) -> String {
     var text = Substring(self[name.text] ?? "").unicodeScalars
     while let first = text.first, first.properties.isWhitespace { text.removeFirst() }
     while let last = text.last, last.properties.isWhitespace { text.removeLast() }
@@ -81,5 +84,22 @@ extension FormValues {
   }
 
   /// Returns the text of a field as the user typed it; empty if the field is absent.
-  func text(_ name: InputName) -> String { self[name.text] ?? "" }
+  package func text(_ name: InputName) -> String { self[name.text] ?? "" }
+
+  /// Returns whether the form names a user.
+  package func names(_ user: UserID) -> Bool { self["user"]?.hasSameBytes(as: user.text) == true }
+
+  /// Returns a code of digits; nil if it has another length.
+  ///
+  /// People type spaces and hyphens between the digits.
+  package func code(digits: Int) -> String? {
+    let text = trimmed(.code).unicodeScalars.filter { $0 != " " && $0 != "-" }
+    guard text.count == digits, text.allSatisfy({ ("0"..."9").contains($0) }) else { return nil }
+    return String(String.UnicodeScalarView(text))
+  }
+}
+
+extension HiddenField {
+  /// Returns the field that names a user.
+  package static func user(_ user: UserID) -> HiddenField { HiddenField("user", user.text) }
 }

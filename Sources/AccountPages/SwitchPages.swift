@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import HostedPages
 import OpenID
 import Pages
 import Runtime

@@ -1,14 +1,14 @@
 import Encoding
-import EventLoop
-import HTTP
+package import EventLoop
+package import HTTP
 import JSON
-import OpenID
+package import OpenID
 import Runtime
-import WireKit
+package import WireKit
 
 /// The browser of a request, which a cookie identifies from page to page.
-@EventLoop final class Browser: RequestPart {
-  let key: BrowserKey
+@EventLoop package final class Browser: RequestPart {
+  package let key: BrowserKey
   /// Whether the browser has not sent the cookie, and so gets one.
   let isNew: Bool
 
@@ -31,7 +31,7 @@ extension Call {
   ///
   /// Responses to it must be made by `response(with:)` or `redirect(to:)`, or be given to
   /// `keepBrowser(in:)`.
-  var browser: Browser {
+  package var browser: Browser {
     if let browser = context.part(Browser.self) { return browser }
     let browser = Browser(request)
     context.keep(browser)
@@ -39,10 +39,10 @@ extension Call {
   }
 
   /// The key of the browser; nil if it has sent none.
-  var knownBrowser: BrowserKey? { browser.isNew ? nil : browser.key }
+  package var knownBrowser: BrowserKey? { browser.isNew ? nil : browser.key }
 
   /// Sets the cookie of a new browser that a page or an authorization depends on, and of a note.
-  func keepBrowser(in response: inout Response) {
+  package func keepBrowser(in response: inout Response) {
     keepNote(in: &response)
     guard let browser = context.part(Browser.self), browser.isNew else { return }
     response.add(.setCookie, browser.field)
@@ -52,7 +52,7 @@ extension Call {
 /// An address that a browser keeps in an encrypted cookie.
 ///
 /// It is bound to the browser and the app, and expires.
-enum BrowserNote: String {
+package enum BrowserNote: String {
   /// The address for which the browser last sent the right password, without getting a session.
   case password
   /// The address that the user wants to find in the form of the next sign-in.
@@ -61,7 +61,7 @@ enum BrowserNote: String {
   private var lifetime: Duration { self == .password ? .seconds(3_600) : Cookie.longestLifetime }
 
   /// Returns the address; nil if the browser has none.
-  @EventLoop func address(_ call: Call) -> String? {
+  @EventLoop package func address(_ call: Call) -> String? {
     guard let browser = call.knownBrowser,
       let text = Cookie.value(of: name(call), in: call.request.field(.cookie)),
       let (json, hasExpired) = call.context.keys.master.openedText(
@@ -72,7 +72,7 @@ enum BrowserNote: String {
   }
 
   /// Sets the cookie with the response to this request; nil deletes it.
-  @EventLoop func keep(_ address: String?, _ call: Call) {
+  @EventLoop package func keep(_ address: String?, _ call: Call) {
     var value = ""
     if let address {
       let json = JSONObject([("email", .string(address.excerpt(320)))])
@@ -111,7 +111,7 @@ extension Call {
   /// Finds the device on which the users of this browser are signed in at the pages.
   ///
   /// The domain then knows it as the device of the request.
-  func findSignInDevice() {
+  package func findSignInDevice() {
     guard context.device == nil,
       let secret = Cookie.value(of: signInCookie, in: request.field(.cookie))
     else { return }
@@ -119,7 +119,7 @@ extension Call {
   }
 
   /// Sets the cookie with the secret of that device.
-  func set(signInDevice secret: String?, in response: inout Response) {
+  package func set(signInDevice secret: String?, in response: inout Response) {
     guard let secret else { return }
     let field = Cookie.setting(signInCookie, to: secret, for: Cookie.longestLifetime, .lax)
     response.add(.setCookie, field)

@@ -1,70 +1,14 @@
 import Accounts
-import Delivery
 import EventLoop
 import HTTP
-import Imaging
+import HostedPages
 import JSON
 import Localization
 import OpenID
 import Pages
 import Runtime
 import Sessions
-import Tenancy
 import WireKit
-
-extension FormError {
-  /// Returns the errors that a page shows for a failure; nil if the failure has a page of its own.
-  ///
-  /// - Parameters:
-  ///   - failure: the failure of a verb.
-  ///   - wrong: the error for a wrong password or code, which each page words in its own way.
-  ///   - app: the app.
-  /// - Returns: at least one error, or nil.
-  static func errors(of failure: Failure, wrong: Kind, in app: App) -> [FormError]? {
-    let seconds = failure.retryAfter?.wholeSeconds
-    switch failure {
-    case .invalid: return failure.faults.map { error(of: $0, in: app) }
-    case .wrongCredentials, .invalidCode: return [FormError(wrong)]
-    case .tooManyAttempts, .tooManyRequests: return [FormError(.attempts, seconds)]
-    case .overloaded: return [FormError(.unavailable, seconds)]
-    case .emailTaken: return [FormError(.emailTaken)]
-    case .mailNotConfigured: return [FormError(.mailUnavailable)]
-    case .signUpClosed: return [FormError(.signUpClosed)]
-    case .loginMethodDisabled, .mfaDisabled: return [FormError(.methodClosed)]
-    case .deviceFull: return [FormError(.browserFull)]
-    case .tooManyFactors: return [FormError(.factorLimit)]
-    case .lastIdentity: return [FormError(.lastIdentity)]
-    case .preconditionFailed, .identityExists, .noEmail: return [FormError(.changedMeanwhile)]
-    case .pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureTooComplex:
-      return [FormError(.pictureUnreadable)]
-    default: return nil
-    }
-  }
-
-  /// Returns the error for a broken rule of an address or a password.
-  private static func error(of fault: FieldError, in app: App) -> FormError {
-    switch fault.place {
-    case "/name": return FormError(.nameMalformed)
-    case "/email":
-      return FormError(fault.code.hasSameBytes(as: "same") ? .emailSame : .emailMalformed)
-    case "/password", "/new_password": break
-    default: return FormError(.changedMeanwhile)
-    }
-    switch fault.code {
-    case "common", "breached": return FormError(.passwordCommon)
-    case "personal": return FormError(.passwordPersonal)
-    default: return FormError(.passwordShort, app.accountSettings.passwordMinLength)
-    }
-  }
-
-  /// Returns the error for a new password that is missing or too long; nil for others.
-  ///
-  /// The domain reports one error for both limits of the length.
-  static func error(ofNew password: String) -> FormError? {
-    if password.isEmpty { return FormError(.newPasswordMissing) }
-    return password.utf8.count > Credentials.longestPassword ? FormError(.passwordLong) : nil
-  }
-}
 
 /// The pages of failures.
 @EventLoop enum FailurePages {

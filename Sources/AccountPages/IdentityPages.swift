@@ -2,6 +2,7 @@ import Accounts
 import Encoding
 import EventLoop
 import HTTP
+import HostedPages
 import JSON
 import Localization
 import OpenID

@@ -1,6 +1,7 @@
 import Encoding
 import EventLoop
 import HTTP
+import HostedPages
 import Localization
 import OpenID
 import Pages

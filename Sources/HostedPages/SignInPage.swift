@@ -1,0 +1,40 @@
+import EventLoop
+package import HTTP
+package import OpenID
+package import Pages
+package import Runtime
+import WireKit
+
+/// A page of an authorization, with its name in the path.
+package enum SignInPage: String {
+  case signIn = "sign-in"
+  case password
+  case signUp = "sign-up"
+  case code
+  case factor
+  case recovery
+  case enroll
+  case recoveryCodes = "recovery-codes"
+  case forgot
+  case mailSent = "mail-sent"
+  case choose
+  case consent
+  case confirm
+
+  /// Returns the path of the page of an authorization.
+  package func path(of authorization: Authorization) -> LocalPath {
+    LocalPath(checked: "/u/\(authorization.id)/\(rawValue)")
+  }
+}
+
+extension Call {
+  /// Begins a sign-in at the pages, and returns the redirect to one of them.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package func beginSignIn(
+    _ request: AuthorizationRequest, at page: SignInPage = .signIn
+  ) async throws(Failure) -> Response {
+    let authorization = try await Authorizations.begin(request, in: browser.key, context)
+    return redirect(to: page.path(of: authorization))
+  }
+}
