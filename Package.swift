@@ -59,7 +59,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser.git", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections.git", exact: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto.git", exact: "4.5.2"),
-    .package(url: "https://github.com/hummingbird-project/swift-mustache.git", exact: "2.1.1"),
   ],
   targets: [
     .systemLibrary(name: "CLinux"),
@@ -149,7 +148,6 @@ let package = Package(
       name: "Pages",
       dependencies: [
         "CQREncode", "DomainNames", "HTTP", "JSON", "Encoding", "Localization",
-        .product(name: "Mustache", package: "swift-mustache"),
       ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),

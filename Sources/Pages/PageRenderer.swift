@@ -1,6 +1,5 @@
 package import Encoding
 package import Localization
-internal import Mustache
 
 /// Renders pages and the HTML of mails of one app.
 package struct PageRenderer: Sendable {
@@ -17,17 +16,7 @@ package struct PageRenderer: Sendable {
   /// Returns the document of a page.
   package func html(_ page: Page, _ context: PageContext) -> String {
     var view = PageView(catalog: context.catalog, app: branding.name)
-    var values = view.values(of: page, context)
-    values["stylesheet"] = assets.stylesheet.text
-    values["script"] = assets.script.text
-    values["logo"] =
-      branding.logo.map { logo in
-        [
-          "light": logo.light.destination.text,
-          "dark": logo.dark?.destination.text ?? false,
-        ] as [String: Any]
-      } ?? false
-    return Templates.library.render(values, withTemplate: "page") ?? ""
+    return view.page(page, context, self).html
   }
 
   /// Returns the header fields of a page.
@@ -48,8 +37,5 @@ package struct PageRenderer: Sendable {
   }
 
   /// Returns the HTML part of a mail.
-  package func html(_ mail: Mail) -> String {
-    let values = MailTemplates.values(of: mail, branding)
-    return Templates.library.render(values, withTemplate: "mail") ?? ""
-  }
+  package func html(_ mail: Mail) -> String { MailView(mail, branding).document.html }
 }

@@ -63,13 +63,19 @@ import Testing
     #expect(heading?.text == "Are you signing in to abc?")
   }
 
-  @Test func `templates escape every value and use double quotes`() {
-    for (name, text) in Templates.texts {
-      #expect(!text.contains("{{{") && !text.contains("{{&"), "\(name)")
-      // The URL of a refresh follows an equals sign within the quotes.
-      let attributes = text.replacing("0;url={{", with: "")
-      #expect(!attributes.contains("={{") && !attributes.contains("='{{"), "\(name)")
-    }
+  @Test(arguments: hostile)
+  func `markup escapes every text that is inserted`(text: String) throws {
+    let parts = [text, text].map { part -> Markup in "<li>\(part)</li>" }
+    let markup: Markup = """
+      <!doctype html>
+      <ul title="\(text)"\(attribute: "id", text)\(attribute: "class", nil)\(if: true, " hidden")\
+      \(if: false, #" title="\#(text)""#)>\(parts)\(nil as Markup?)</ul>
+      """
+    let document = try HTMLDocument(markup.html)
+    #expect(document.skeleton == ["ul title id hidden", "li", "li"])
+    #expect(document.elements[0]["title"].map { Array($0.utf8) } == Array(text.utf8))
+    #expect(document.elements[0]["id"].map { Array($0.utf8) } == Array(text.utf8))
+    #expect(document.elements[1].text.utf8.elementsEqual(text.utf8))
   }
 
   @Test func `a message for a window is data, not a script`() throws {

@@ -1,16 +1,15 @@
+import Encoding
 import Localization
-internal import Mustache
 
-/// Turns a page into the values of the templates.
-///
-/// A missing value is `false`. Without it, the template would find the value of the same name in an
-/// outer section.
+/// Writes the HTML of a page in one language: a function for each part.
 struct PageView {
-  typealias Values = [String: Any]
-
   let catalog: Catalog
   let app: String
   private var rows = 0
+  /// Whether a field may still take the focus.
+  ///
+  /// Only the first one counts, and an error comes before a field.
+  private var mayFocus = true
 
   init(catalog: Catalog, app: String) {
     self.catalog = catalog
@@ -31,250 +30,381 @@ struct PageView {
 
   func plain(_ key: MessageKey) -> String { plain(.message(key)) }
 
-  func value(of text: Text) -> Values {
-    let parts = parts(of: text).map { part -> Values in
+  private func words(_ text: Text) -> [Markup] {
+    parts(of: text).map { part in
       switch part {
-      case .words(let words): ["words": words, "bdi": false]
-      case .name(let name): ["words": false, "bdi": name]
+      case .words(let words): "\(words)"
+      case .name(let name): "<bdi>\(name)</bdi>"
       }
     }
-    return ["parts": parts]
   }
 
-  private func link(_ link: Link) -> Values {
-    [
-      "url": link.destination.text, "text": value(of: link.text),
-      "download": link.download ?? false, "style": link.style?.rawValue ?? false,
-    ]
+  private func link(_ link: Link) -> Markup {
+    """
+    <a href="\(link.destination.text)"\(attribute: "class", link.style?.rawValue)\
+    \(attribute: "download", link.download)>\(words(link.text))</a>
+    """
   }
 
   // MARK: The page
 
-  mutating func values(of page: Page, _ context: PageContext) -> Values {
+  mutating func page(_ page: Page, _ context: PageContext, _ look: PageRenderer) -> Markup {
+    mayFocus = page.errors.isEmpty
     let isError = page.isError || !page.errors.isEmpty
     let title = Text.message(
       isError ? .errorPageTitle : .pageTitle, ["page": .name(plain(page.title))]
     )
-    var values: Values = [
-      "language": catalog.language, "direction": catalog.direction.rawValue,
-      "title": plain(title), "layout": page.layout.rawValue, "app": app,
-      "heading": value(of: page.heading), "back": page.back.map(link) ?? false,
-      "introduction": page.introduction.map(value),
-      "notices": page.notices.map { ["kind": $0.kind.rawValue, "text": value(of: $0.text)] },
-      "summary": !page.errors.isEmpty, "summaryTitle": plain(.errorSummary),
-      "errors": page.errors.map { error -> Values in
-        ["target": error.field?.text ?? false, "text": value(of: error.text)]
-      },
-      "errorLabel": plain(.errorLabel),
-      "hasLanguages": !context.languages.isEmpty, "languagesLabel": plain(.languages),
-      "languages": context.languages.map { link -> Values in
-        [
-          "url": link.destination.text, "tag": link.catalog.language,
-          "name": link.catalog.text(of: .languageName),
-          "current": link.catalog.language == catalog.language,
-        ]
-      },
-      "hasFooter": !context.footer.isEmpty, "footer": context.footer.map(link),
-      "printed": context.printed.map(plain) ?? false,
-      "refresh": false, "submit": false, "post": false, "message": false, "noScript": false,
-    ]
-    // Only the first one counts, and an error comes before a field.
-    var focus = page.errors.isEmpty
-    values["body"] = page.body.map { element($0, page.errors, &focus) }
+    let body = page.body.map { element($0, page.errors) }
+    var refresh: Markup?
+    var attributes: Markup?
+    var note: Markup?
+    var script: Markup?
     switch page.automation {
-    case .refresh(let destination): values["refresh"] = destination.text
-    case .submit(let nonce): values["submit"] = nonce.text
+    case .refresh(let destination):
+      refresh = #"<meta http-equiv="refresh" content="0;url=\#(destination.text)">"#
+    case .submit(let nonce):
+      script = #"<script nonce="\#(nonce.text)">document.forms[0].submit();</script>"#
     case .post(let message, let nonce):
-      values["post"] = nonce.text
-      values["message"] = ["origin": message.origin.text, "json": message.json]
-      values["noScript"] = plain(.noScript)
+      attributes = """
+         id="message"\(attribute: "data-origin", message.origin.text)\
+        \(attribute: "data-message", message.json)
+        """
+      note = """
+        <noscript><p class="notice warning">\(plain(.noScript))</p></noscript>
+        """
+      script = """
+        <script nonce="\(nonce.text)">
+        const { origin, message } = document.getElementById("message").dataset;
+        const client = opener ?? (parent === self ? null : parent);
+        client?.postMessage(JSON.parse(message), origin);
+        if (opener) setTimeout(close, 5000);
+        </script>
+        """
     case nil: break
     }
-    return values
+    return """
+      <!doctype html>
+      <html lang="\(catalog.language)" dir="\(catalog.direction.rawValue)">
+      <head>
+      <meta charset="utf-8">
+      <title>\(plain(title))</title>
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <meta name="robots" content="noindex">
+      \(refresh)
+      <link rel="stylesheet" href="\(look.assets.stylesheet.text)">
+      <script src="\(look.assets.script.text)" defer></script>
+      </head>
+      <body class="\(page.layout.rawValue)">
+      <header>
+      \(logo(look.branding.logo))
+      </header>
+      <main\(attributes)>
+      \(page.back.map { #"<p class="back">\#(link($0))</p>"# })
+      \(summary(page.errors))
+      <h1>\(words(page.heading))</h1>
+      \(page.introduction.map { #"<p class="introduction">\#(words($0))</p>"# })
+      \(page.notices.map { #"<p class="notice \#($0.kind.rawValue)">\#(words($0.text))</p>"# })
+      \(body)
+      \(note)
+      </main>
+      <footer>
+      \(languages(context.languages))
+      \(if: !context.footer.isEmpty, "<p>\(context.footer.map(link))</p>")
+      <p class="print">\(app)\(context.printed.map { " · \(plain($0))" })</p>
+      </footer>
+      \(script)
+      </body>
+      </html>
+
+      """
   }
 
-  private mutating func element(
-    _ element: Page.Element, _ errors: [PageError], _ focus: inout Bool
-  ) -> Values {
-    var values: Values = [
-      "form": false, "links": false, "paragraphs": false, "subheading": false, "list": false,
-      "rows": false, "accounts": false, "person": false, "codes": false, "key": false,
-      "qrCode": false, "picture": false,
-    ]
-    switch element {
-    case .form(let form): values["form"] = self.form(form, errors, &focus)
-    case .links(let links): values["links"] = ["items": links.map(link)]
-    case .paragraphs(let texts): values["paragraphs"] = texts.map(value)
-    case .subheading(let text): values["subheading"] = value(of: text)
-    case .list(let group):
-      let heading: Any = group.heading.map(value) ?? false
-      values["list"] = ["listHeading": heading, "items": group.items.map(value)] as Values
-    case .rows(let rows): values["rows"] = ["items": rows.map { row($0) }]
-    case .accounts(let choices): values["accounts"] = ["items": choices.map { account($0) }]
-    case .person(let person): values["person"] = self.person(person)
-    case .codes(let codes): values["codes"] = ["items": codes]
-    case .key(let label, let text): values["key"] = ["label": plain(label), "key": text]
-    case .qrCode(let code, let label):
-      values["qrCode"] =
-        ["label": plain(label), "width": code.size + 2 * QRCode.margin, "path": code.path] as Values
-    case .picture(let picture):
-      values["picture"] = [
-        "source": picture.source.destination.text, "alternative": plain(picture.alternative),
-      ]
+  private func logo(_ logo: Branding.Logo?) -> Markup {
+    guard let logo else { return #"<p class="app"><bdi>\#(app)</bdi></p>"# }
+    let dark = logo.dark.map { dark -> Markup in
+      #"<source srcset="\#(dark.destination.text)" media="(prefers-color-scheme: dark)">"#
     }
-    return values
+    return """
+      <picture>\(dark)<img class="logo" src="\(logo.light.destination.text)" alt="\(app)"></picture>
+      """
+  }
+
+  private func languages(_ links: [LanguageLink]) -> Markup? {
+    guard !links.isEmpty else { return nil }
+    let items = links.map { link -> Markup in
+      let tag = link.catalog.language
+      return """
+        <a href="\(link.destination.text)" lang="\(tag)" hreflang="\(tag)"\
+        \(if: tag == catalog.language, #" aria-current="true""#)>\(link.catalog.name)</a>
+        """
+    }
+    return #"<nav aria-label="\#(plain(.languages))">\#(items)</nav>"#
+  }
+
+  private func summary(_ errors: [PageError]) -> Markup? {
+    guard !errors.isEmpty else { return nil }
+    let items = errors.map { error -> Markup in
+      guard let field = error.field?.text else { return "<li>\(words(error.text))</li>\n" }
+      return "<li><a href=\"#\(field)\">\(words(error.text))</a></li>\n"
+    }
+    return """
+      <div class="summary" role="group" aria-labelledby="summary-title" tabindex="-1" autofocus>
+      <h2 id="summary-title">\(plain(.errorSummary))</h2>
+      <ul>
+      \(items)</ul>
+      </div>
+      """
+  }
+
+  private mutating func element(_ element: Page.Element, _ errors: [PageError]) -> Markup {
+    switch element {
+    case .form(let form): return self.form(form, errors)
+    case .links(let links):
+      return """
+        <ul class="links">
+        \(links.map { "<li>\(link($0))</li>\n" })</ul>
+        """
+    case .paragraphs(let texts): return "\(texts.map { "<p>\(words($0))</p>\n" })"
+    case .subheading(let text): return "<h2>\(words(text))</h2>"
+    case .list(let group):
+      return """
+        \(group.heading.map { "<h3>\(words($0))</h3>" })<ul class="list">
+        \(group.items.map { "<li>\(words($0))</li>\n" })</ul>
+        """
+    case .rows(let rows):
+      let items = rows.map { row($0) }
+      return """
+        <dl class="rows">
+        \(items.map { "\($0)\n" })</dl>
+        """
+    case .accounts(let choices):
+      let items = choices.map { account($0) }
+      return """
+        <ul class="accounts">
+        \(items.map { "\($0)\n" })</ul>
+        """
+    case .person(let person): return #"<div class="person">\#(self.person(person))</div>"#
+    case .codes(let codes):
+      return """
+        <ul class="codes">
+        \(codes.map { "<li><code>\($0)</code></li>\n" })</ul>
+        """
+    case .key(let label, let text):
+      return """
+        <p class="key"><span class="key-label">\(plain(label))</span> <code>\(text)</code></p>
+        """
+    case .qrCode(let code, let label):
+      let width = code.size + 2 * QRCode.margin
+      return """
+        <svg class="qr" role="img" aria-label="\(plain(label))" viewBox="0 0 \(width) \(width)" \
+        shape-rendering="crispEdges"><path d="\(code.path)"/></svg>
+        """
+    case .picture(let picture):
+      return """
+        <img class="client" src="\(picture.source.destination.text)" \
+        alt="\(plain(picture.alternative))">
+        """
+    }
   }
 
   // MARK: Rows
 
-  private func person(_ person: Person) -> Values {
-    let lines = [person.name, person.email].compactMap(\.self).map(\.withoutControls)
+  /// Returns the picture of a user, and lines with the name and the address.
+  ///
+  /// - `state`: a text below the lines, such as that the user is signed out.
+  /// - `missing`: the line of a user without name and address; nil for no lines.
+  private func person(
+    _ person: Person, state: String? = nil, missing: String? = nil
+  ) -> Markup {
+    let known = [person.name, person.email].compactMap(\.self).map(\.withoutControls)
       .filter { !$0.isEmpty }
-    return [
-      "image": person.picture?.destination.text ?? false,
-      "initial": person.initialSource?.withoutControls.first.map { $0.uppercased() } ?? "",
-      "hasLines": !lines.isEmpty, "lines": lines, "state": false,
-    ]
+    let lines = known.isEmpty ? [missing].compactMap(\.self) : known
+    let source = known.isEmpty ? missing ?? person.initialSource : person.initialSource
+    let initial = source?.withoutControls.first.map { $0.uppercased() } ?? ""
+    let picture: Markup =
+      if let image = person.picture?.destination.text {
+        #"<img class="avatar" src="\#(image)" alt="">"#
+      } else {
+        #"<span class="avatar" aria-hidden="true">\#(initial)</span>"#
+      }
+    guard !lines.isEmpty else { return picture }
+    return """
+      \(picture)<span class="lines">\(lines.map { "<bdi>\($0)</bdi>" })\
+      \(state.map { #"<span class="state">\#($0)</span>"# })</span>
+      """
   }
 
-  private mutating func row(_ row: Row) -> Values {
+  private mutating func row(_ row: Row) -> Markup {
     rows += 1
     let id = "row-\(rows)"
-    let actions = row.actions.enumerated().map { index, action -> Values in
+    let actions = row.actions.enumerated().map { index, action -> Markup in
       let own = "\(id)-\(index + 1)"
       switch action {
       case .link(let link):
-        return [
-          "actionLink": self.link(link).merging(["id": own, "rowID": id]) { own, _ in own },
-          "form": false,
-        ]
+        return """
+          <dd class="action"><a href="\(link.destination.text)" id="\(own)" \
+          aria-labelledby="\(own) \(id)">\(words(link.text))</a></dd>
+          """
       case .button(let button, let target):
-        let button = self.button(button, id: own, labelledBy: "\(own) \(id)")
-        return ["actionLink": false, "form": form(target, button)]
+        let form = self.form(target, self.button(button, own, labelledBy: id))
+        return #"<dd class="action">\#(form)</dd>"#
       }
     }
-    return [
-      "rowID": id, "label": value(of: row.label), "badge": row.badge.map(value) ?? false,
-      "badgeKind": row.isWarning ? "warning" : "success",
-      "rowPerson": row.person.map(person) ?? false, "values": row.values.map(value),
-      "actions": actions,
-    ]
+    let badge = row.badge.map { badge -> Markup in
+      #"<span class="badge \#(row.isWarning ? "warning" : "success")">\#(words(badge))</span>"#
+    }
+    return """
+      <div class="row">
+      <dt id="\(id)">\(words(row.label))</dt>
+      <dd class="values">\(row.person.map { #"<span class="person">\#(person($0))</span>"# })
+      \(row.values.map { "<span class=\"value\">\(words($0))</span>\n" })\(badge)</dd>
+      \(actions)
+      </div>
+      """
   }
 
-  private mutating func account(_ choice: AccountChoice) -> Values {
+  private mutating func account(_ choice: AccountChoice) -> Markup {
     rows += 1
     let id = "row-\(rows)"
-    var values = person(choice.person)
-    if values["hasLines"] as? Bool == false {
-      let name = plain(.accountWithoutName)
-      values["lines"] = [name]
-      values["initial"] = String(name.prefix(1))
-      values["hasLines"] = true
-    }
-    values["rowID"] = id
-    values["action"] = choice.choice.action.text
-    values["hidden"] = hidden(choice.choice.hidden)
-    values["state"] = choice.isSignedOut ? plain(.signedOutAccount) : false
-    values["removal"] =
-      choice.removal.map { target in
-        let label = Text.message(choice.isSignedOut ? .remove : .signOut)
-        let own = "\(id)-1"
-        return form(
-          target, button(Button(label, style: .plain), id: own, labelledBy: "\(own) \(id)")
-        )
-      } ?? false
-    return values
-  }
-}
-
-extension PageView {
-  /// Returns the values of a form.
-  ///
-  /// - `focus`: whether a field may still take the focus.
-  func form(_ form: Form, _ errors: [PageError], _ focus: inout Bool) -> Values {
-    var values = self.form(
-      action: form.action, form.hidden, form.buttons.map { button($0, id: nil, labelledBy: nil) }
+    let person = self.person(
+      choice.person, state: choice.isSignedOut ? plain(.signedOutAccount) : nil,
+      missing: plain(.accountWithoutName)
     )
-    values["equal"] = form.buttons.count > 1 && form.buttons.allSatisfy { $0.style == .secondary }
-    values["fields"] = form.fields.map { field in
-      let isFocused = focus && field.isFocused
-      if isFocused { focus = false }
+    let removal = choice.removal.map { target in
+      let label = Text.message(choice.isSignedOut ? .remove : .signOut)
+      return form(target, button(Button(label, style: .plain), "\(id)-1", labelledBy: id))
+    }
+    return """
+      <li>
+      <form method="post" action="\(choice.choice.action.text)" novalidate>
+      \(hidden(choice.choice.hidden))<button type="submit" class="account" id="\(id)">\
+      <span class="person">\(person)</span></button>
+      </form>
+      \(removal)
+      </li>
+      """
+  }
+
+  // MARK: Forms
+
+  private mutating func form(_ form: Form, _ errors: [PageError]) -> Markup {
+    let fields = form.fields.map { field in
+      let isFocused = mayFocus && field.isFocused
+      if isFocused { mayFocus = false }
       return self.field(field, errors.first { $0.field == field.name }, isFocused: isFocused)
     }
-    values["hasFile"] = form.fields.contains { field in
+    let isEqual = form.buttons.count > 1 && form.buttons.allSatisfy { $0.style == .secondary }
+    let hasFile = form.fields.contains { field in
       if case .picture = field.kind { true } else { false }
     }
-    return values
+    return """
+      <form method="post" action="\(form.action.text)" novalidate\
+      \(attribute: "enctype", hasFile ? "multipart/form-data" : nil)>
+      \(hidden(form.hidden))\(fields.map { "\($0)\n" })\
+      <div class="buttons\(if: isEqual, " equal")">\(form.buttons.map { button($0) })</div>
+      </form>
+      """
   }
 
-  /// Returns the values of a form with one button and no fields.
-  func form(_ target: FormTarget, _ button: Values) -> Values {
-    form(action: Destination(target.action), target.hidden, [button])
+  /// Returns a form with one button and no fields.
+  private func form(_ target: FormTarget, _ button: Markup) -> Markup {
+    """
+    <form method="post" action="\(target.action.text)" novalidate>
+    \(hidden(target.hidden))<div class="buttons">\(button)</div>
+    </form>
+    """
   }
 
-  private func form(action: Destination, _ hidden: [HiddenField], _ buttons: [Values]) -> Values {
-    [
-      "action": action.text, "hidden": self.hidden(hidden), "fields": [Values](),
-      "buttons": buttons, "hasFile": false, "equal": false,
-    ]
+  private func hidden(_ fields: [HiddenField]) -> [Markup] {
+    fields.map { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">\n" }
   }
 
-  func hidden(_ fields: [HiddenField]) -> [Values] {
-    fields.map { ["name": $0.name, "value": $0.value] }
+  /// Returns a button.
+  ///
+  /// - `id`: the id of a button in a row.
+  /// - `row`: the id of the label of the row.
+  private func button(
+    _ button: Button, _ id: String? = nil, labelledBy row: String? = nil
+  ) -> Markup {
+    """
+    <button type="submit" class="\(button.style.rawValue)"\(attribute: "id", id)\
+    \(attribute: "aria-labelledby", row.map { "\(id ?? "") \($0)" })\
+    \(attribute: "name", button.value?.name)\(attribute: "value", button.value?.value)>\
+    \(words(button.label))</button>
+    """
   }
 
-  func button(_ button: Button, id: String?, labelledBy: String?) -> Values {
-    let submitted: Any =
-      button.value.map { ["name": $0.name, "value": $0.value] } ?? false
-    return [
-      "label": value(of: button.label), "style": button.style.rawValue, "submitted": submitted,
-      "id": id ?? false, "labelledBy": labelledBy ?? false,
-    ]
-  }
-
-  private func field(_ field: Field, _ error: PageError?, isFocused: Bool) -> Values {
+  private func field(_ field: Field, _ error: PageError?, isFocused: Bool) -> Markup {
     let id = field.name.text
+    let input = InputAttributes(field)
     var described: [String] = []
     if field.hint != nil { described.append("\(id)-hint") }
     if error != nil { described.append("\(id)-error") }
-    let input = InputAttributes(field.kind)
-    var values: Values = [
-      "id": id, "label": value(of: field.label), "hint": field.hint.map(value) ?? false,
-      "invalid": error != nil, "error": error.map { value(of: $0.text) } ?? false,
-      "describedBy": described.isEmpty ? false : described.joined(separator: " "),
-      "autofocus": isFocused, "type": input.type, "autocomplete": input.autocomplete ?? false,
-      "inputMode": input.mode ?? false, "fixed": input.isFixed, "isText": input.isText,
-      "capitalization": input.isName ? "words" : "none", "accept": input.accept ?? false,
-      "checkbox": input.type == "checkbox", "checked": false, "choice": false, "reveal": false,
-      "hasValue": input.isText && !field.value.isEmpty, "value": field.value,
-    ]
-    values["link"] =
-      field.link.map { link in
-        ["url": link.destination.text, "text": value(of: link.text), "id": id] as Values
-      } ?? false
-    switch field.kind {
-    case .checkbox(let isChecked):
-      values["checked"] = isChecked
-      values["hasValue"] = true
-      values["value"] = "true"
-    case .choice(let options):
-      let options = options.map { option -> Values in
-        [
-          "value": option.value, "optionLabel": plain(option.label),
-          "selected": option.value == field.value,
-        ]
-      }
-      values["choice"] = ["options": options]
-    case .currentPassword, .newPassword:
-      // A password is never sent back.
-      values["hasValue"] = false
-      values["reveal"] = [
-        "show": plain(.showPassword), "hide": plain(.hidePassword),
-        "shown": plain(.passwordShown), "hiddenAgain": plain(.passwordHidden),
-      ]
-    default: break
+    let label: Markup = #"<label for="\#(id)">\#(words(field.label))</label>"#
+    let hint = field.hint.map { hint -> Markup in
+      #"<p class="hint" id="\#(id)-hint">\#(words(hint))</p>"#
     }
-    return values
+    let mistake = error.map { error -> Markup in
+      """
+      <p class="error" id="\(id)-error"><span class="hidden">\(plain(.errorLabel)) </span>\
+      \(words(error.text))</p>
+      """
+    }
+    let state: Markup = """
+      \(if: isFocused, " autofocus")\(attribute: "aria-invalid", error == nil ? nil : "true")\
+      \(attribute: "aria-describedby", described.isEmpty ? nil : described.joined(separator: " "))
+      """
+    let inside = field.link.map { link -> Markup in
+      """
+      <a class="inside" href="\(link.destination.text)" id="\(id)-link" \
+      aria-labelledby="\(id)-link \(id)">\(words(link.text))</a>
+      """
+    }
+    return """
+      <div class="field\(if: error != nil, " invalid")\(if: input.isCheckbox, " checkbox")">
+      \(if: !input.isCheckbox, label)
+      \(hint)
+      \(mistake)
+      <div class="control">\(control(field, input, state))\(input.isFixed ? inside : nil)</div>
+      \(if: input.isCheckbox, label)
+      \(input.isFixed ? nil : field.link.map { #"<p class="under">\#(link($0))</p>"# })
+      </div>
+      """
+  }
+
+  /// Returns the input, or the choice.
+  ///
+  /// - `state`: the attributes that both have.
+  private func control(_ field: Field, _ input: InputAttributes, _ state: Markup) -> Markup {
+    let id = field.name.text
+    if case .choice(let options) = field.kind {
+      let items = options.map { option -> Markup in
+        """
+        <option value="\(option.value)"\(if: option.value == field.value, " selected")>\
+        \(plain(option.label))</option>
+
+        """
+      }
+      return """
+        <select id="\(id)" name="\(id)"\(state)>
+        \(items)</select>
+        """
+    }
+    let reveal: Markup? =
+      input.type == "password"
+      ? """
+       data-show="\(plain(.showPassword))" data-hide="\(plain(.hidePassword))" \
+      data-shown="\(plain(.passwordShown))" data-hidden="\(plain(.passwordHidden))"
+      """ : nil
+    return """
+      <input id="\(id)" name="\(id)" type="\(input.type)"\(attribute: "value", input.value)\
+      \(if: input.isChecked, " checked")\(attribute: "accept", input.accept)\
+      \(attribute: "inputmode", input.mode)\(attribute: "autocomplete", input.autocomplete)\
+      \(attribute: "spellcheck", input.isText ? "false" : nil)\
+      \(attribute: "autocapitalize", input.isText ? input.capitalization : nil)\
+      \(if: input.isFixed, " readonly")\(state)\(reveal)>
+      """
   }
 }
 
@@ -284,12 +414,17 @@ private struct InputAttributes {
   var autocomplete: String?
   var mode: String?
   var accept: String?
+  var capitalization = "none"
+  var value: String?
   var isFixed = false
   var isText = true
-  var isName = false
+  var isChecked = false
 
-  init(_ kind: Field.Kind) {
-    switch kind {
+  var isCheckbox: Bool { type == "checkbox" }
+
+  init(_ field: Field) {
+    value = field.value.isEmpty ? nil : field.value
+    switch field.kind {
     case .email:
       type = "email"
       autocomplete = "username webauthn"
@@ -300,26 +435,32 @@ private struct InputAttributes {
       type = "email"
       autocomplete = "username"
       isFixed = true
-    case .currentPassword:
+    case .currentPassword, .newPassword:
       type = "password"
-      autocomplete = "current-password"
-    case .newPassword:
-      type = "password"
-      autocomplete = "new-password"
+      // A password is never sent back.
+      value = nil
+      if case .newPassword = field.kind {
+        autocomplete = "new-password"
+      } else {
+        autocomplete = "current-password"
+      }
     case .code:
       autocomplete = "one-time-code"
       mode = "numeric"
     case .recoveryCode: autocomplete = "off"
     case .text(let token):
       autocomplete = token.description
-      isName = autocomplete == "name"
+      if autocomplete == "name" { capitalization = "words" }
     case .picture:
       type = "file"
       accept = "image/jpeg,image/png,image/webp,image/heic"
       isText = false
-    case .checkbox:
+      value = nil
+    case .checkbox(let isChecked):
       type = "checkbox"
       isText = false
+      value = "true"
+      self.isChecked = isChecked
     case .choice: isText = false
     }
   }
