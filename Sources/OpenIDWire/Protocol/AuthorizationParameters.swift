@@ -20,7 +20,7 @@ struct AuthorizationParameters {
   /// The longest value that is stored.
   static let longest = 2_048
 
-  /// The parameters without which the client or its way back is unknown.
+  /// The parameters that name the client and where it gets the response.
   private static let unique = ["client_id", "redirect_uri", "response_mode", "state"]
 
   /// Checks the parameters of a request.

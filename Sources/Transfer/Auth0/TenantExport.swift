@@ -56,7 +56,7 @@ package struct TenantExport: Sendable {
     package let place: String
     package let object: JSONObject
 
-    /// What identifies it among the objects of its kind.
+    /// The identifier, the name, or the client and audience of the object.
     package var name: String {
       func text(_ member: String) -> String? { object[member]?.string }
       return switch kind {
