@@ -58,25 +58,23 @@ package import WireKit
 
   private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
     let (user, context) = (visit.user, visit.context)
-    let profile = try await Profiles.read(of: user, context)
-    let identities = try await Identities.list(of: user, context)
-    let factors = try await SecondFactors.list(of: user, context)
-    let sessions = try await AccountSessions.list(of: user, context)
-    let consents = try await Consents.list(of: user, context)
-    let hasPassword = identities.contains { $0.provider == .password }
+    var batch = ReadBatch()
+    let readSummary = AccountSummary.addRead(of: user, to: &batch, context)
+    let readSessions = AccountSessions.addList(of: user, to: &batch, context)
+    let results = try await context.read(batch)
+    let (summary, sessions) = (try readSummary(results), try readSessions(results))
+    let profile = summary.profile
     let overview = AccountOverview(
       person: visit.person(profile),
       language: profile.locale.flatMap(visit.name(ofLanguage:)),
       zone: profile.zone.map(visit.name(ofZone:)),
       isVerified: profile.isEmailVerified,
-      signIn: (hasPassword, !factors.factors.isEmpty, factors.recoveryCodesLeft),
-      counts: (
-        sessions.count, identities.count { $0.linkedName != nil }, Set(consents.map(\.client)).count
-      )
+      signIn: (summary.hasPassword, summary.hasFactor, summary.recoveryCodesLeft),
+      counts: (sessions.count, summary.linkedIdentities, summary.applications)
     )
     return visit.response(
       with: .account(
-        overview, paths: paths(visit, hasEmail: identities.contains { $0.linkedName == nil }),
+        overview, paths: paths(visit, hasEmail: summary.hasOwnIdentity),
         switchAccount: Destination(SwitchPages.path), signOut: visit.target("/account/sign-out")
       )
     )
@@ -112,8 +110,7 @@ extension Call {
   ///
   /// - Throws: `.databaseUnavailable`.
   package func signedOut() async throws(Failure) -> Response {
-    findSignInDevice()
-    let hasOthers = try await !BrowserUsers.list(context).isEmpty
+    let hasOthers = try await !browserUsers().isEmpty
     var back: (name: String, destination: Destination)?
     if let id = PageState(of: self).values[Self.signedOutClient].flatMap({ ClientID($0) }),
       let client = try await Clients.client(id, of: context.app.id, context),

@@ -30,8 +30,7 @@ typealias Page = Pages.Page
   /// - Returns: nil if no user is active.
   /// - Throws: `.databaseUnavailable`.
   fileprivate init?(_ call: Call) async throws(Failure) {
-    call.findSignInDevice()
-    let users = try await BrowserUsers.list(call.context)
+    let users = try await call.browserUsers()
     guard let active = users.first(where: \.isActive) else { return nil }
     self.call = call
     browserUser = active
@@ -225,7 +224,7 @@ typealias Page = Pages.Page
 
   /// Begins a sign-in that returns to the page of the request.
   static func signIn(_ call: Call) async throws(Failure) -> Response {
-    let users = try await BrowserUsers.list(call.context)
+    let users = try await call.browserUsers()
     guard users.isEmpty else { return call.redirect(to: SwitchPages.path) }
     let page = String(call.request.path)
     return try await call.beginSignIn(AuthorizationRequest(client: .pages, redirect: page))

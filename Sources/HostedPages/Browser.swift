@@ -118,6 +118,15 @@ extension Call {
     context.device = DeviceCredential(secret, isCookie: true, context)
   }
 
+  /// Returns the users who are signed in at the pages in this browser, the active one first.
+  ///
+  /// A GET shows them, and each of its statements checks the session of the user again.
+  /// - Throws: `.databaseUnavailable`.
+  package func browserUsers() async throws(Failure) -> [BrowserUser] {
+    findSignInDevice()
+    return try await BrowserUsers.list(isLatest: request.method != .get, context)
+  }
+
   /// Sets the cookie with the secret of that device.
   package func set(signInDevice secret: String?, in response: inout Response) {
     guard let secret else { return }

@@ -83,7 +83,7 @@ extension Call {
   package func findProfileLanguage() async {
     findSignInDevice()
     guard languageOfBrowser == nil else { return }
-    let active = (try? await BrowserUsers.list(context))?.first { $0.isActive }
+    let active = (try? await browserUsers())?.first { $0.isActive }
     if let locale = active?.locale { context.keep(ProfileLanguage(locale)) }
   }
 

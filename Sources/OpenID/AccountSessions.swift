@@ -47,8 +47,23 @@ package struct AccountSession: RowDecodable {
   package static func list(
     of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [AccountSession] {
-    let all = try await context.list(AccountSessionQueries.list, user, context.principal, most)
-    guard let all else { throw context.gone }
+    var batch = ReadBatch()
+    let read = addList(of: user, to: &batch, context)
+    return try read(await context.read(batch))
+  }
+
+  /// Adds the same read to a batch; it throws as `list` does.
+  package static func addList(
+    of user: UserID, to batch: inout ReadBatch, _ context: RequestContext
+  ) -> BatchRead<[AccountSession]> {
+    let place = batch.add(AccountSessionQueries.list, user, context.principal, most)
+    return { (results) throws(Failure) in
+      grouped(try Found<AccountSession>.items(results.rows(place)).orGone(context))
+    }
+  }
+
+  /// Puts the sessions that clients got from others below these.
+  private static func grouped(_ all: [AccountSession]) -> [AccountSession] {
     let known = Set(all.filter { $0.browser == nil }.map(\.device))
     func isBelow(_ session: AccountSession) -> Bool { session.browser.map(known.contains) ?? false }
     let below = Dictionary(grouping: all.filter(isBelow), by: \.browser)

@@ -25,25 +25,26 @@ package import Runtime
         ?? RateLimit.ofNetwork(.authorization, context),
       context
     )
-    if user == nil { try await limit.spend() }
+    // A stranger who has used up the limit takes no connection of writers.
+    if user == nil { try await limit.requireLeft() }
     let id = AuthorizationID()
     let rows: [AuthorizationRow]
     do throws(Failure) {
       rows = try await context.transaction { transaction async throws(Failure) in
-        let counted = user == nil ? nil : limit.sendSpending(in: transaction)
+        let counted = limit.sendSpending(in: transaction)
         let begun = transaction.send(
           AuthorizationQueries.begin, context.app.id, id, request.client,
           TextBytes(request.json.serialized()), browser.hash(context.keys.master),
           Authorization.lifetime
         )
         transaction.sendCommit()
-        try await counted?()
+        try await counted()
         return try await begun.rows()
       }
-    } catch .tooManyRequests {
+    } catch let error where error.type == .tooManyRequests || error.type == .tooManyAttempts {
       // This reports the limit, and records it.
       try await limit.requireLeft()
-      throw .tooManyRequests(retryAfter: .seconds(1))
+      throw error
     }
     guard let row = rows.first, let begun = row.authorization(id, context.keys.master) else {
       throw .internalError(reason: "an authorization that was stored cannot be read")
@@ -115,15 +116,20 @@ package import Runtime
 
   /// Stores the state of the pages, and admits the next form.
   ///
+  /// - Returns: the authorization as it is stored now.
   /// - Throws: `.authorizationExpired` if it has expired meanwhile; `.databaseUnavailable`.
   package static func settle(
     _ authorization: Authorization, _ state: AuthorizationState, _ context: RequestContext
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Authorization {
     let stored = try await context.write(
       AuthorizationQueries.settle, context.app.id, authorization.id,
       try state.sealed(for: authorization.id, context)
     )
-    guard !stored.isEmpty else { throw .authorizationExpired }
+    guard let step = stored.first else { throw .authorizationExpired }
+    // The last form is that of this request.
+    return Authorization(
+      id: authorization.id, request: authorization.request, state: state, step: step, isRecent: true
+    )
   }
 }
 
@@ -181,12 +187,13 @@ package enum AuthorizationQueries {
     returning authorization_id
     """)
 
-  static let settle = Statement<String, AppID, AuthorizationID, BinaryBytes>(
+  /// Returns the number of the next form; no row if the authorization has expired or ended.
+  static let settle = Statement<Int, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.settle",
     """
     update authorizations set state = $3, is_settled = true
     where app_id = $1 and authorization_id = $2 and code_hash is null and expires_at > now()
-    returning authorization_id
+    returning step
     """)
 
   package static let all: [any PreparedStatement] = [begin, find, expired, claim, settle]

@@ -56,16 +56,23 @@ package struct BrowserUser: Sendable {
 @EventLoop package enum BrowserUsers {
   /// Returns the users who are signed in at the pages in the browser of the request.
   ///
+  /// - Parameters:
+  ///   - isLatest: whether to read on the lane of writes. A page that only shows them need not.
+  ///   - context: the context of the request.
   /// - Returns: the users, the active one first; none without a device.
   /// - Throws: `.databaseUnavailable`.
-  package static func list(_ context: RequestContext) async throws(Failure) -> [BrowserUser] {
-    try await all(context).filter { !$0.lacksFactor }
+  package static func list(
+    isLatest: Bool = true, _ context: RequestContext
+  ) async throws(Failure) -> [BrowserUser] {
+    try await all(isLatest: isLatest, context).filter { !$0.lacksFactor }
   }
 
   /// Returns also the users whose session lacks a second factor that the app requires by now.
-  package static func all(_ context: RequestContext) async throws(Failure) -> [BrowserUser] {
+  package static func all(
+    isLatest: Bool = true, _ context: RequestContext
+  ) async throws(Failure) -> [BrowserUser] {
     do throws(Failure) {
-      return try await Devices.list(isLatest: true, context).users.compactMap(BrowserUser.init)
+      return try await Devices.list(isLatest: isLatest, context).users.compactMap(BrowserUser.init)
     } catch .deviceUnknown {
       return []
     }

@@ -40,7 +40,8 @@ package struct UnauthenticatedDevice: Sendable {
 
 /// The device of a request; most requests name none.
 @EventLoop final class RequestDevice: RequestPart {
-  fileprivate var proof: DeviceCredential?
+  fileprivate var proof: DeviceCredential? { didSet { changes += 1 } }
+  fileprivate var changes = 0
   fileprivate var bare: UnauthenticatedDevice?
 }
 
@@ -50,6 +51,9 @@ extension RequestContext {
     get { part(RequestDevice.self)?.proof }
     set { ownRequestDevice.proof = newValue }
   }
+
+  /// How often `device` was set, so that what was read of one device is not used for another.
+  package var deviceChanges: Int { part(RequestDevice.self)?.changes ?? 0 }
 
   /// The device of a client without device credentials.
   package var bareDevice: UnauthenticatedDevice? {

@@ -49,6 +49,7 @@ enum AllQueries {
     AuthorizationQueries.all, AuthorizationCodeQueries.all, BrowserUserQueries.all,
     ClientTokenQueries.all,
     ClientSessionQueries.all, UserSessionQueries.all, AccountSessionQueries.all,
+    AccountSummaryQueries.all,
     UserLinkQueries.all, StandardClaimQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
     MasterKeysQueries.all, ReencryptionQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)

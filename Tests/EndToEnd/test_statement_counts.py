@@ -75,16 +75,16 @@ class StatementCounts(Auth0Case):
     def test_a_sign_in_at_the_pages_and_the_account(self):
         mark, requests = self.sign_in("/account")
         self.shows(self.visitor.page, "Your account")
-        self.check(mark, 52, requests)
+        self.check(mark, 42, requests)
         mark, requests = self.visit(lambda: self.visitor.open("/account"))
         self.shows(self.visitor.page, "Your account")
-        self.check(mark, 10, requests)
+        self.check(mark, 4, requests)
 
     def test_a_sign_in_for_a_client(self):
         party = Party(self, self.page)
         mark, requests = self.sign_in(party.path)
         code = party.code(self.visitor.page)
-        self.check(mark, 51, requests)
+        self.check(mark, 47, requests)
         self.checked(12, lambda mark: party.exchange(code, headers=mark))
         # The browser is signed in.
         party = Party(self, self.page)

@@ -115,7 +115,6 @@ import WireKit
   private static func user(
     of token: PresentedEmailToken, _ call: Call
   ) async throws(Failure) -> BrowserUser? {
-    call.findSignInDevice()
-    return try await BrowserUsers.list(call.context).first { $0.user == token.user }
+    try await call.browserUsers().first { $0.user == token.user }
   }
 }

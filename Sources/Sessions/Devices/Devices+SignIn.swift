@@ -136,21 +136,44 @@ package enum NextActive: String, CaseIterable, Sendable {
   case none
 }
 
-/// The record of the device of a request; most requests name no device.
+/// What a request has read of its device; most requests name no device.
 @EventLoop private final class RequestDeviceRecord: RequestPart {
   var record: DeviceRecord??
+  var users: (listed: ListedUsers, change: Int)?
+}
+
+/// The users of the device of a request, as they were before the request has written.
+struct ListedUsers {
+  /// Whether they were read on the lane of writes.
+  let isLatest: Bool
+  /// Nil if the credential of the device is not valid.
+  let users: [DeviceUser]?
 }
 
 extension RequestContext {
   /// The record of the request's device; nil until it is read.
   package var deviceRecord: DeviceRecord?? {
     get { part(RequestDeviceRecord.self)?.record ?? nil }
-    set {
-      if let known = part(RequestDeviceRecord.self) { return known.record = newValue }
-      let part = RequestDeviceRecord()
-      part.record = newValue
-      keep(part)
+    set { ownDeviceRecord.record = newValue }
+  }
+
+  /// The users of that device; nil until they are read, for another device, and after a write.
+  var listedUsers: ListedUsers? {
+    get {
+      guard !hasWritten, let users = part(RequestDeviceRecord.self)?.users,
+        users.change == deviceChanges
+      else { return nil }
+      return users.listed
     }
+    set { if !hasWritten { ownDeviceRecord.users = newValue.map { ($0, deviceChanges) } } }
+  }
+
+  private var ownDeviceRecord: RequestDeviceRecord {
+    if let known = part(RequestDeviceRecord.self) { return known }
+    let part = RequestDeviceRecord()
+    keep(part)
+    return part
+  }
   }
 }
 

@@ -18,6 +18,7 @@ package enum Devices {
 
   /// Returns the users of the device, the active user first, then the most recently chosen.
   ///
+  /// A request looks them up once, and again after it has written.
   /// - Parameters:
   ///   - isLatest: whether to read on the lane of writes.
   ///   - context: the context of the request.
@@ -27,14 +28,27 @@ package enum Devices {
     isLatest: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> (device: DeviceID, users: [DeviceUser]) {
     let proof = try known(context)
+    if let listed = context.listedUsers, listed.isLatest || !isLatest {
+      guard let users = listed.users else { throw .deviceUnknown }
+      return (proof.id, users)
+    }
+    let users = try await found(by: proof, isLatest: isLatest, context)
+    context.listedUsers = ListedUsers(isLatest: isLatest, users: users)
+    guard let users else { throw .deviceUnknown }
+    return (proof.id, users)
+  }
+
+  /// Returns the users for whom a credential acts; nil if it is not valid.
+  @EventLoop private static func found(
+    by proof: DeviceCredential, isLatest: Bool, _ context: RequestContext
+  ) async throws(Failure) -> [DeviceUser]? {
     let call = read(proof, context)
     let found = try await context.read(DevicesQueries.record, [call], isLatest: isLatest)
-    guard let record = found[0].first, record.isRight else { throw .deviceUnknown }
+    guard let record = found[0].first, record.isRight else { return nil }
     let calls = record.state.users.map { read($0, on: proof.id, context) }
     let rows = try await context.read(DevicesQueries.user, calls, isLatest: isLatest)
     let users = DeviceUsers(rows.compactMap(\.first), on: record.state)
-    let switching = context.app.sessionSettings.allowsSwitching
-    return (proof.id, users.reached(by: record, switching: switching))
+    return users.reached(by: record, switching: context.app.sessionSettings.allowsSwitching)
   }
 
   /// Makes a user who is logged in on the device its active user.

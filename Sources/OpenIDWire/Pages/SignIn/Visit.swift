@@ -118,14 +118,17 @@ import WireKit
     let isFirst =
       try hasPass
       ? await Authorizations.claim(authorization, step: step, in: key, context) : false
-    guard isFirst else { return try await reloaded().current(after: step, mark) }
+    guard isFirst else {
+      let stored = try await Authorizations.find(authorization.id, in: key, context)
+      return try await Visit(call, stored).current(after: step, mark)
+    }
     (state.errors, state.lastForm, state.hasLedOn) = ([], mark, false)
     let next: Next
     do throws(Failure) {
       next = try await work(self, form)
     } catch {
       // The user may send the form again.
-      try? await Authorizations.settle(authorization, state, context)
+      _ = try? await Authorizations.settle(authorization, state, context)
       guard error.is(.userBlocked), authorization.request.client != .pages else {
         throw error
       }
@@ -146,19 +149,12 @@ import WireKit
     if !state.proof.isEmpty, state.proof != authorization.state.proof {
       state.pass = BrowserKey().text
     }
-    try await Authorizations.settle(authorization, state, context)
-    let settled = try await reloaded()
+    let settled = Visit(call, try await Authorizations.settle(authorization, state, context))
     switch next {
     case .page(let page), .errors(_, let page): return settled.marked(call.redirect(to: path(page)))
     case .proceed: return try await settled.proceed()
     case .deny: return try await settled.deny()
     }
-  }
-
-  /// Returns the same visit with the authorization as it is stored now.
-  private func reloaded() async throws(Failure) -> Visit {
-    let key = call.browser.key
-    return Visit(call, try await Authorizations.find(authorization.id, in: key, context))
   }
 
   /// Returns the response for a form that another request has handled.
