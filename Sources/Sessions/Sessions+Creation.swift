@@ -34,12 +34,13 @@ package enum SessionCreationQueries {
     "select require(cardinality(user_ids) <= $2::bigint) from devices where device_id = $1"
   )
 
+  /// Counts the sign-in of a new user; `makeRoom` counts that of any other.
   package static let countLogin = Statement<NoRow, UserID>(
     "sessions.count_login",
     "update users set last_login_at = now(), login_count = login_count + 1 where user_id = $1"
   )
 
-  /// Ends sessions before a new one of the user.
+  /// Counts the sign-in of the user, and ends sessions before the new one.
   ///
   /// They are those on the device, unless they stay. Of the others it keeps as many as fit beside
   /// the new one: those used last. Sessions of API keys end before others, and those of the key that
@@ -53,6 +54,8 @@ package enum SessionCreationQueries {
   package static let makeRoom = Statement<NoRow, UserID, DeviceID, Bool, Int, APIKeyID?>(
     "sessions.make_room",
     """
+    with counted as (
+      update users set last_login_at = now(), login_count = login_count + 1 where user_id = $1)
     update sessions s set ended_at = now(),
       end_reason = case when s.device_id = $2 and not $3::boolean then 'login'
         else 'session_limit' end

@@ -152,8 +152,9 @@ import Postgres
     let room =
       known == nil
       ? nil : transaction.send(SessionCreationQueries.requireRoom, device, Devices.limit)
-    _ = transaction.send(SessionCreationQueries.countLogin, user)
-    if !credential.isOfNewUser {
+    if credential.isOfNewUser {
+      _ = transaction.send(SessionCreationQueries.countLogin, user)
+    } else {
       _ = transaction.send(
         SessionCreationQueries.makeRoom, user, device, style.keepsSessions,
         settings.sessionsPerUser, credential.apiKey
