@@ -14,8 +14,7 @@ import WireKit
       .put, ParraWire.userPrefix, access: .parra(scope: Scopes.updateMetadata),
       body: .json(limit: 1_048_576), summary: "Change the names and properties of the user"
     ) { (call) async throws(Failure) in
-      try await change(call)
-      return Response(.ok, json: try await UserView.user(call.user, call).serialized())
+      Response(.ok, json: try await change(call).serialized())
     },
     Route(
       .get, "\(ParraWire.userPrefix)/entitlements", access: .parra(scope: Scopes.readUser),
@@ -66,7 +65,9 @@ import WireKit
   ]
 
   /// Changes the names, where null and an empty text remove one, and merges the properties.
-  private static func change(_ call: Call) async throws(Failure) {
+  ///
+  /// - Returns: the user, which is read in the same transaction.
+  private static func change(_ call: Call) async throws(Failure) -> JSON {
     let (user, context) = (try call.ownUser, call.context)
     let body = try call.json.objectOfBody
     var members = JSONObject()
@@ -82,11 +83,26 @@ import WireKit
       throw .invalid([.wrongType("/properties", "an object or null")])
     }
     try properties.object?.checkProperties(at: "/properties", context)
-    try await context.transaction { [members] transaction async throws(Failure) in
+    let (profile, stored, reads, results) = try await context.transaction {
+      [members] transaction async throws(Failure) in
+      var merged: [Property]?
       if let map = properties.object {
-        try await Properties.apply(.merge(map), of: user, equating: .canonical, in: transaction)
+        merged = try await Properties.apply(
+          .merge(map), of: user, equating: .canonical, in: transaction
+        )
       }
-      try await Profiles.change(members, of: user, in: transaction)
+      var batch = ReadBatch()
+      let readProperties =
+        merged == nil ? Properties.addRead(of: user, to: &batch, context) : nil
+      let reads = try UserView.Reads(of: user, in: &batch, context)
+      let changed = try await Profiles.sendChange(members, of: user, in: transaction)
+      let read = transaction.send(batch)
+      // The properties have locked the user of a live session, so the change cannot miss.
+      if merged != nil { transaction.sendCommit() }
+      let (profile, results) = (try await changed(), try await read())
+      let stored = if let merged { merged } else { try readProperties?(results) ?? [] }
+      return (profile, stored, reads, results)
     }
+    return try await UserView.user(profile, stored, reads, results, call)
   }
 }

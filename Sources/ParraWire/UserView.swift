@@ -11,20 +11,41 @@ import WireKit
 
 /// The user in the form that the SDK reads.
 @EventLoop enum UserView {
+  /// The reads of what a user has beside profile and properties.
+  @EventLoop struct Reads {
+    fileprivate let identities: BatchRead<[IdentityInfo]>
+    fileprivate let roles: BatchRead<[Role]>
+    fileprivate let metadata: (@EventLoop (BatchResults) async throws(Failure) -> StoredDocument)?
+
+    init(of user: UserID, in batch: inout ReadBatch, _ context: RequestContext) throws(Failure) {
+      identities = Identities.addList(of: user, to: &batch, context)
+      roles = UserRoles.addList(of: user, to: &batch)
+      metadata =
+        context.app.documentSettings.isAppMetadataReadable
+        ? try Documents.addRead(.appMetadata, of: user, to: &batch, context) : nil
+    }
+  }
+
   /// Returns a user with properties, metadata and identities.
   static func user(_ user: UserID, _ call: Call) async throws(Failure) -> JSON {
     let context = call.context
     var batch = ReadBatch()
     let readProfile = Profiles.addRead(of: user, to: &batch, context)
-    let readIdentities = Identities.addList(of: user, to: &batch, context)
     let readProperties = Properties.addRead(of: user, to: &batch, context)
-    let readRoles = UserRoles.addList(of: user, to: &batch)
-    let readMetadata =
-      context.app.documentSettings.isAppMetadataReadable
-      ? try Documents.addRead(.appMetadata, of: user, to: &batch, context) : nil
+    let reads = try Reads(of: user, in: &batch, context)
     let results = try await context.read(batch)
-    let (profile, identities) = (try readProfile(results), try readIdentities(results))
-    let properties = try readProperties(results)
+    return try await self.user(
+      readProfile(results), readProperties(results), reads, results, call
+    )
+  }
+
+  /// Returns the same from a profile, properties, and the results of `reads`.
+  static func user(
+    _ profile: Profile, _ properties: [Property], _ reads: Reads, _ results: BatchResults,
+    _ call: Call
+  ) async throws(Failure) -> JSON {
+    let context = call.context
+    let identities = try reads.identities(results)
     var json = names(of: profile, in: context.app)
     json["avatar"] = avatar(of: profile, call)
     json["is_anonymous"] = .bool(profile.isAnonymous)
@@ -32,10 +53,14 @@ import WireKit
     json["identities"] = .array(identities.map { identity($0, of: profile) })
     json["properties"] = .object(properties.values)
     json["metadata"] =
-      if let readMetadata { try Documents.parsed(await readMetadata(results).body) } else { [:] }
+      if let metadata = reads.metadata {
+        try Documents.parsed(await metadata(results).body)
+      } else {
+        [:]
+      }
     json["settings"] = [:]
     json["entitlements"] = []
-    json["roles"] = .array(try readRoles(results).map(\.parraJSON))
+    json["roles"] = .array(try reads.roles(results).map(\.parraJSON))
     return .object(json)
   }
 

@@ -79,6 +79,20 @@ package import EventLoop
     return SentStatement(call: call)
   }
 
+  /// Sends calls like the function above.
+  ///
+  /// - Returns: a function that waits for their results.
+  package func send(
+    _ calls: [PendingQuery]
+  ) -> @EventLoop () async throws(DatabaseError) -> [ResultSet] {
+    for call in calls { send(call) }
+    return { () async throws(DatabaseError) in
+      var results: [ResultSet] = []
+      for call in calls { results.append(try await call.settled()) }
+      return results
+    }
+  }
+
   /// Runs one statement of the transaction.
   package func run<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value

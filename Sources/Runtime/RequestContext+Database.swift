@@ -232,7 +232,7 @@ extension RequestContext {
 
 /// Reads of bounded cost that share one round trip.
 @EventLoop package struct ReadBatch {
-  fileprivate var calls: [PendingQuery] = []
+  private(set) var calls: [PendingQuery] = []
 
   package init() {}
 
@@ -253,7 +253,7 @@ extension RequestContext {
 
 /// The results of a batch.
 @EventLoop package struct BatchResults {
-  fileprivate let results: [ResultSet]
+  let results: [ResultSet]
 
   /// Returns the first row of a read; nil without one.
   package func first<Row: RowDecodable>(

@@ -28,6 +28,22 @@ package import Postgres
     Sent(statement: engine.send(call, returning: type), context: context)
   }
 
+  /// Sends the reads of a batch without waiting.
+  ///
+  /// - Returns: a function that waits for their results.
+  package func send(
+    _ batch: ReadBatch
+  ) -> @EventLoop () async throws(Failure) -> BatchResults {
+    let sent = engine.send(batch.calls)
+    return { () async throws(Failure) in
+      do throws(DatabaseError) {
+        return BatchResults(results: try await sent())
+      } catch {
+        throw context.failure(error)
+      }
+    }
+  }
+
   /// Sends the commit after all statements so far, so that it takes no round trip of its own.
   ///
   /// After this, the body may only wait for statements that it has sent.

@@ -5,6 +5,7 @@ import threading
 import unittest
 
 from cases import Case
+from hosted import Visitor
 from machine import wait_until
 from parra import Client
 
@@ -103,6 +104,22 @@ class RoundTrips(Case):
         self.addCleanup(self.site.set_app, app_metadata_readable=True)
         self.restart()
         self.assertEqual(self.trips(lambda: client.send("GET", view, token=token)), 1)
+
+    def test_a_change_of_a_user_of_parra(self):
+        client = Client(self.site).launch()
+        client.sign_up("change@example.com")
+        path, token = client.base + client.user_path, client.tokens["access_token"]
+        body = {"first_name": "Ada", "properties": {"theme": "dark"}}
+        # The lock with the properties, and all else.
+        self.assertEqual(self.trips(lambda: client.send("PUT", path, body, token=token)), 2)
+
+    def test_the_account_page(self):
+        visitor = Visitor(self.site.port)
+        visitor.open("/account")
+        visitor.open(visitor.page.links["Create account"])
+        visitor.submit(email="pages@example.com", new_password=PASSWORD + " battery")
+        # The device, its users, and the account.
+        self.assertEqual(self.trips(lambda: visitor.open("/account")), 3)
 
     def test_a_guest(self):
         self.assertEqual(self.trips(lambda: self.post("/v1/login/anonymous", {})), 2)

@@ -125,7 +125,7 @@ class StatementCounts(Auth0Case):
         client = Client(self.site).launch()
         client.sign_up(self.own_email().replace("@", "-parra@"))
         names = {"first_name": "Ada", "last_name": None, "name": "ada"}
-        for count, more in [(12, {"properties": {"theme": "dark"}}), (8, {})]:
+        for count, more in [(9, {"properties": {"theme": "dark"}}), (7, {})]:
             self.checked(count, lambda mark: client.send(
                 "PUT", client.base + client.user_path, {**names, **more}, {**JSON, **mark},
                 client.tokens["access_token"]))

@@ -97,12 +97,22 @@ package import Runtime
   package static func change(
     _ members: JSONObject, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
+    _ = try await sendChange(members, of: user, in: transaction)()
+  }
+
+  /// Sends the same change, and its event.
+  ///
+  /// - Returns: a function that waits, and returns the profile.
+  /// - Throws: `.invalid`, `.tooManyRequests`; the function `.sessionEnded`, `.notFound`.
+  package static func sendChange(
+    _ members: JSONObject, of user: UserID, in transaction: Transaction
+  ) async throws(Failure) -> @EventLoop () async throws(Failure) -> Profile {
     let context = transaction.context
     let text = try checked(members)
-    let found = try await transaction.run(ProfileQueries.change, user, context.principal, text, nil)
-    if found.isEmpty { throw context.gone }
+    let sent = transaction.send(ProfileQueries.change, user, context.principal, text, nil)
     let event = Event(changeOf: "profile", of: user, context)
     try await event?.recordChange(of: user, in: transaction)
+    return { () async throws(Failure) in try await sent.rows().first.orGone(context) }
   }
 
   /// Computes changes with `revision` from the current profile, and repeats that after a concurrent

@@ -108,11 +108,15 @@ package enum Properties {
   @EventLoop package static func send(
     _ sets: [(user: UserID, set: PropertySet)], in transaction: Transaction
   ) {
-    for (user, set) in sets where !set.removed.isEmpty || !set.written.isEmpty {
-      let removed = TextArray(set.removed.map(\.text))
-      let written = TextBytes(set.rows.serialized())
-      _ = transaction.send(PropertyQueries.remove, user, removed, set.floor)
-      _ = transaction.send(PropertyQueries.write, user, written)
+    for (user, set) in sets {
+      if !set.removed.isEmpty {
+        let removed = TextArray(set.removed.map(\.text))
+        _ = transaction.send(PropertyQueries.remove, user, removed, set.floor)
+      }
+      if !set.written.isEmpty {
+        let written = TextBytes(set.rows.serialized())
+        _ = transaction.send(PropertyQueries.write, user, written)
+      }
     }
   }
 
