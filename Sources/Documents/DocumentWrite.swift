@@ -52,7 +52,8 @@ package struct DocumentWrite {
     try requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
     let event = Event(changeOf: document.pathName, of: user, context)
-    if event == nil, !traces.areExpected, condition.allowed != [] {
+    let isTried = event == nil && !traces.areExpected && condition.allowed != []
+    if isTried {
       let change = change(of: user, by: context.principal, withIndexes: false)
       let rows = try await context.write(
         change, returning: StoredDocument.self, violation: tooLarge
@@ -60,7 +61,7 @@ package struct DocumentWrite {
       if let written = rows.first { return written }
     }
     return try await context.transaction { transaction async throws(Failure) in
-      try await write(traces, event, of: user, in: transaction)
+      try await write(traces, event, of: user, isTried: isTried, in: transaction)
     }
   }
 
@@ -80,21 +81,28 @@ package struct DocumentWrite {
   /// Changes or creates the document; returns nil as `attempt`.
   ///
   /// If another transaction creates it at the same time, its row is locked after the first pass.
+  /// `isTried` says that a change has just found no document to write: the first pass then only
+  /// creates one.
   @EventLoop private func write(
-    _ traces: DocumentTraces, _ event: Event?, of user: UserID, in transaction: Transaction
+    _ traces: DocumentTraces, _ event: Event?, of user: UserID, isTried: Bool = false,
+    in transaction: Transaction
   ) async throws(Failure) -> StoredDocument? {
     let principal = transaction.principal
-    for _ in 0..<(body == nil ? 1 : 2) {
-      let changed = transaction.send(
-        change(of: user, by: principal, withIndexes: true), returning: StoredDocument.self
-      )
+    let onlyCreates = isTried && body != nil && condition.allowsFirst
+    for pass in 0..<(body == nil ? 1 : 2) {
+      let changed =
+        onlyCreates && pass == 0
+        ? nil
+        : transaction.send(
+          change(of: user, by: principal, withIndexes: true), returning: StoredDocument.self
+        )
       let created = body.flatMap { body in
         condition.allowsFirst
           ? transaction.send(DocumentsQueries.create, user, principal, document, body, isMerge)
           : nil
       }
       let indexes = traces.sendIndexes(in: transaction)
-      var written = try await changed.rows(violation: tooLarge).first
+      var written = try await changed?.rows(violation: tooLarge).first
       if let created {
         let rows = try await created.rows(violation: tooLarge)
         written = written ?? rows.first
@@ -162,11 +170,12 @@ package struct DocumentWrite {
     transaction.send(SearchValueQueries.indexes, app.id, document)
   }
 
-  /// Returns the indexes on documents of a kind; nil for none.
+  /// Returns the indexes on the documents of an app, by kind.
   package static func indexes(
-    of document: DocumentKind, in app: App, _ transaction: Transaction
-  ) async throws(Failure) -> String? {
-    try await transaction.run(SearchValueQueries.indexes, app.id, document).first
+    in app: App, _ transaction: Transaction
+  ) async throws(Failure) -> [DocumentKind: String] {
+    let rows = try await transaction.run(SearchValueQueries.indexesByKind, app.id)
+    return Dictionary(rows.map { ($0.kind, $0.indexes) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Sends the rows that follow from a version.

@@ -105,7 +105,7 @@ class StatementCounts(Auth0Case):
 
     def test_the_changes_of_a_document(self):
         grant = self.expect(self.login()({}), 200).json
-        for count in [6, 1]:
+        for count in [5, 1]:
             self.checked(count, lambda mark: self.site.request(
                 "PATCH", "/v1/me/metadata", {"count": count}, {**MERGE, **mark},
                 grant["access_token"]))

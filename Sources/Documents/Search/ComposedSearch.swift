@@ -316,6 +316,17 @@ struct IndexedKind: RowDecodable {
   }
 }
 
+/// The indexes on documents of a kind, as `SearchValueQueries.indexes` returns them.
+struct IndexesOfKind: RowDecodable {
+  let kind: DocumentKind
+  let indexes: String
+
+  init(from row: Row) throws(DatabaseError) {
+    kind = try row.documentKind(0)
+    indexes = try row.text(1)
+  }
+}
+
 /// The values of users' documents at search indexes.
 enum SearchValues {
   /// Sends the statements that write the values of a document, in the transaction that wrote it.
@@ -344,13 +355,24 @@ package enum SearchValueQueries {
     "search_values.kinds", "select distinct app_id, document_kind from search_indexes"
   )
 
+  private static let list: SQL =
+    "jsonb_agg(jsonb_build_object('index_id', index_id, 'path', to_jsonb(path), 'kind', kind))"
+
   /// Returns the indexes of a kind that writers maintain, as JSON; no row without one.
   static let indexes = Statement<String, AppID, DocumentKind>(
     "search_values.indexes",
     """
-    select jsonb_agg(jsonb_build_object('index_id', index_id, 'path', to_jsonb(path), 'kind', kind))
+    select \(list)
     from search_indexes where app_id = $1 and document_kind = $2 and state <> 'removing'
     having count(*) > 0
+    """)
+
+  /// Returns the same for each kind that has one.
+  static let indexesByKind = Statement<IndexesOfKind, AppID>(
+    "search_values.indexes_by_kind",
+    """
+    select document_kind, \(list)
+    from search_indexes where app_id = $1 and state <> 'removing' group by document_kind
     """)
 
   /// Writes the values of a document that have changed.
@@ -394,5 +416,7 @@ package enum SearchValueQueries {
       and not \(.isInsideList)
     """)
 
-  package static let all: [any PreparedStatement] = [kinds, indexes, put, remove]
+  package static let all: [any PreparedStatement] = [
+    kinds, indexes, indexesByKind, put, remove,
+  ]
 }

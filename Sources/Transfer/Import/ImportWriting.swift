@@ -142,10 +142,7 @@ import Tenancy
     )
     guard !written.isEmpty else { return }
     let app = try await context.apps.app(app)
-    var indexes: [DocumentKind: String] = [:]
-    for kind in DocumentKind.allCases {
-      indexes[kind] = try await DocumentTraces.indexes(of: kind, in: app, transaction)
-    }
+    let indexes = try await DocumentTraces.indexes(in: app, transaction)
     for row in written {
       let traces = DocumentTraces(of: row.kind, row.user, in: app, by: context.principal)
       traces.send(row.version, indexes[row.kind], in: transaction)
