@@ -118,7 +118,7 @@ class StatementCounts(Auth0Case):
     def test_a_client_with_a_secret(self):
         body = (f"grant_type=client_credentials&client_id={self.back_end['id']}"
                 f"&client_secret={self.back_end['secret']}&audience={self.api}")
-        self.checked(4, lambda mark: self.site.request(
+        self.checked(3, lambda mark: self.site.request(
             "POST", "/oauth/token", body, {**FORM, **mark}))
 
     def test_a_change_of_a_user_of_parra(self):

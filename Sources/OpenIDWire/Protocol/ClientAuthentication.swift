@@ -32,7 +32,7 @@ import WireKit
 
   /// The secret or the signed assertion by which a client authenticates.
   private enum Proof {
-    case secret(String)
+    case secret(isRight: Bool)
     case assertion(String)
   }
 
@@ -70,13 +70,18 @@ import WireKit
       throw .badRequest("client_id is not that of the Basic credentials.")
     }
     let (app, context) = (call.context.app.id, call.context)
-    guard let id = ClientID(text),
-      let client = try await call.attempt({ () async throws(Failure) in
-        try await Clients.client(id, of: app, context)
-      })
-    else { throw .unknownClient }
-    if let assertion { return (client, .assertion(assertion)) }
-    return (client, (basic?.secret ?? parameters["client_secret"]).map(Proof.secret))
+    guard let id = ClientID(text) else { throw .unknownClient }
+    let secret = basic?.secret ?? parameters["client_secret"]
+    let found = try await call.attempt { () async throws(Failure) -> (Client, Proof?)? in
+      if let secret {
+        return try await Clients.client(id, showing: secret, of: app, context)
+          .map { ($0, .secret(isRight: $1)) }
+      }
+      return try await Clients.client(id, of: app, context)
+        .map { ($0, assertion.map(Proof.assertion)) }
+    }
+    guard let found else { throw .unknownClient }
+    return found
   }
 
   /// Authenticates a client.
@@ -93,17 +98,14 @@ import WireKit
     _ proof: Proof?, of client: Client, orThrow wrong: TokenError, _ call: Call
   ) async throws(TokenError) {
     guard !client.kind.isPublic else { return }
-    let (app, context) = (call.context.app.id, call.context)
+    let context = call.context
     let isProven: Bool
     switch proof {
     case .assertion(let assertion):
       isProven = try await call.attempt { () async throws(Failure) in
         try await ClientAssertions.accept(assertion, of: client, for: call.issuer, context)
       }
-    case .secret(let secret):
-      isProven = try await call.attempt { () async throws(Failure) in
-        try await Clients.authenticate(client.id, secret: secret, of: app, context) != nil
-      }
+    case .secret(let isRight): isProven = isRight
     case nil: isProven = false
     }
     guard isProven else {

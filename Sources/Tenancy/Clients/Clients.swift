@@ -1,5 +1,6 @@
 package import Runtime
 import EventLoop
+import Encoding
 package import Postgres
 
 /// The clients of apps and of the operator.
@@ -23,20 +24,19 @@ package enum Clients {
     return client
   }
 
-  /// Authenticates a client of an app by its id and its secret.
+  /// Returns a client of an app, and whether a secret is the client's.
   ///
   /// The MAC is compared in constant time, and the database compares keyed hashes. A secret that the
   /// client brought from another server has no MAC.
-  /// - Returns: nil if the secret is not the client's, or the client is disabled or another app's.
+  /// - Returns: nil if the client is unknown, disabled or another app's.
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func authenticate(
-    _ id: ClientID, secret: String, of app: AppID, _ context: RequestContext
-  ) async throws(Failure) -> Client? {
-    for hash in hashes(of: secret, of: id, context.keys.master) {
-      guard let client = try await client(hash, context) else { continue }
-      return client.id == id && client.app == app ? client : nil
-    }
-    return nil
+  @EventLoop package static func client(
+    _ id: ClientID, showing secret: String, of app: AppID, _ context: RequestContext
+  ) async throws(Failure) -> (client: Client, isAuthenticated: Bool)? {
+    let hashes = hashes(of: secret, of: id, context.keys.master)
+    let shown = TextArray(hashes.map { String(hexadecimal: $0.bytes) })
+    return try await context.first(ClientQueries.findShowing, id, app, shown)
+      .map { ($0.client, $0.isAuthenticated) }
   }
 
   /// Returns the hashes that the database may have of a secret: one, or one for each master key.
@@ -75,9 +75,22 @@ package enum Clients {
 }
 
 extension SQL {
+  /// The columns of a `Client`.
+  fileprivate static let clientColumns: SQL = "client_id, app_id, kind, name, scope, settings"
+
   /// The select of a `Client`, without a condition.
-  fileprivate static let client: SQL =
-    "select client_id, app_id, kind, name, scope, settings from clients"
+  fileprivate static let client: SQL = "select \(clientColumns) from clients"
+}
+
+/// A client, and whether a secret is the client's.
+struct ShownClient: RowDecodable {
+  let client: Client
+  let isAuthenticated: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    client = try Client(from: row)
+    isAuthenticated = try row.bool(6)
+  }
 }
 
 package enum ClientQueries {
@@ -100,6 +113,16 @@ package enum ClientQueries {
     """)
 
   /// Served by the primary key.
+  ///
+  /// - Parameter 3: the hashes that the database may have of a secret, in hexadecimal.
+  static let findShowing = Statement<ShownClient, ClientID, AppID, TextArray>(
+    "clients.find_showing",
+    """
+    select \(.clientColumns), coalesce(encode(secret_hash, 'hex') = any ($3::text[]), false)
+    from clients where client_id = $1 and app_id = $2 and disabled_at is null
+    """)
+
+  /// Served by the primary key.
   static let known = Statement<Client, ClientID, AppID>(
     "clients.known",
     """
@@ -107,5 +130,5 @@ package enum ClientQueries {
     where client_id = $1 and app_id = $2
     """)
 
-  package static let all: [any PreparedStatement] = [authenticate, find, known]
+  package static let all: [any PreparedStatement] = [authenticate, find, findShowing, known]
 }
