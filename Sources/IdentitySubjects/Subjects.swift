@@ -275,12 +275,19 @@ package enum SubjectQueries {
   package static func user(
     of id: String, _ context: RequestContext
   ) async throws(Failure) -> UserID? {
+    var batch = ReadBatch()
+    guard let read = addUser(of: id, to: &batch, context) else { return nil }
+    return try read(await context.read(batch))
+  }
+
+  /// Adds the same read to a batch; returns nil if the text is no id.
+  package static func addUser(
+    of id: String, to batch: inout ReadBatch, _ context: RequestContext
+  ) -> BatchRead<UserID?>? {
     guard isForeign(id) else { return nil }
-    let holder = SubjectQueries.holder
-    if let user = try await context.first(holder, context.app.id, IdentityProvider.foreign, id) {
-      return user
-    }
-    return named(by: id)
+    let provider = IdentityProvider.foreign
+    let place = batch.add(SubjectQueries.holder, context.app.id, provider, id)
+    return { (results) throws(Failure) in try results.first(place) ?? named(by: id) }
   }
 
   /// Returns the user that an id names if it did not come with one; nil for another form of id.

@@ -52,7 +52,13 @@ extension Access {
     let audience = ManagementAPI.audience(of: ManagementAPI.identifier, at: call.issuer)
     // A native token names no client.
     guard let (id, isOfUser) = AccessTokens.claimedOwner(of: token) else { throw .tokenInvalid }
-    guard var client = try await Clients.client(id, of: app, context) else { throw .tokenInvalid }
+    // The user of the path takes no round trip of its own.
+    var batch = ReadBatch()
+    let readClient = Clients.addRead(id, of: app, to: &batch)
+    let readUser = ForeignIDs.addUser(of: call.text(Call.userSegment), to: &batch, context)
+    let results = try await context.read(batch)
+    guard var client = try readClient(results) else { throw .tokenInvalid }
+    if let readUser { context.keep(UserOfPath(try readUser(results))) }
     guard !isOfUser else {
       return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
     }
@@ -83,20 +89,29 @@ extension Access {
   }
 }
 
+/// The user of the path of a request, which was read together with the client.
+@EventLoop private final class UserOfPath: RequestPart {
+  /// Nil if the id names none.
+  let user: UserID?
+
+  init(_ user: UserID?) { self.user = user }
+}
+
 extension Call {
+  /// The name of the segment of the path that names a user.
+  fileprivate static let userSegment = "user"
+
   /// Returns the user of the path.
   ///
   /// - Throws: `.unownedResource` if a user's token names another user, `.notFound`.
-  func managedUser() async throws(Failure) -> UserID {
-    let id = text("user")
-    guard ForeignIDs.isForeign(id) else {
+  func managedUser() throws(Failure) -> UserID {
+    guard let found = context.part(UserOfPath.self) else {
       throw .userIDMalformed(
         "Path validation error: 'String does not match pattern ^.+\\|.+$' on property id."
       )
     }
-    let user = try await ForeignIDs.user(of: id, context)
-    if let own = context.principal.user, own != user { throw .unownedResource }
-    guard let user else { throw .notFound }
+    if let own = context.principal.user, own != found.user { throw .unownedResource }
+    guard let user = found.user else { throw .notFound }
     return user
   }
 }

@@ -8,6 +8,7 @@ from cases import Case
 from hosted import Visitor
 from machine import wait_until
 from parra import Client
+from test_auth0 import Auth0Case
 
 PASSWORD = "correct horse"
 ATTEMPTS = 5
@@ -60,8 +61,8 @@ class Relay:
         client.close()
 
 
-class RoundTrips(Case):
-    SETTINGS = {"DOSSIER_LOG": "debug", "DOSSIER_WORKERS": "1"}
+class Counting:
+    """Counts the round trips of the only worker of a deployment."""
 
     @classmethod
     def setUpClass(cls):
@@ -81,6 +82,20 @@ class RoundTrips(Case):
             self.expect(request(), 200)
             counts.append(self.relay.count - before)
         return min(counts)
+
+
+class ManagementRoundTrips(Counting, Auth0Case):
+    SETTINGS = {**Auth0Case.SETTINGS, "DOSSIER_WORKERS": "1"}
+
+    def test_a_user(self):
+        _, user = self.user()
+        path, token = f"/api/v2/users/auth0|{user}", self.back_end_token()
+        # The client with the id of the path, and the user.
+        self.assertEqual(self.trips(lambda: self.site.get(path, token=token)), 2)
+
+
+class RoundTrips(Counting, Case):
+    SETTINGS = {"DOSSIER_LOG": "debug", "DOSSIER_WORKERS": "1"}
 
     def test_a_sign_in_by_password(self):
         self.expect(self.register("trips@example.com", PASSWORD), 201)

@@ -34,7 +34,7 @@ import WireKit
     },
     Route(.delete, "\(path)/{user}", access: update, summary: "Reset the rate limits of a user") {
       call async throws(Failure) in
-      let user = try await call.managedUser()
+      let user = try call.managedUser()
       let profile = try await Profiles.read(of: user, call.context)
       _ = try await RateLimits.reset(ofEmail: profile.email, user: user, call.context)
       return Response(.noContent)

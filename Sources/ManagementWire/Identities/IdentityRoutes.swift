@@ -25,7 +25,7 @@ import WireKit
       .post, path, access: access, body: .json(limit: 16_384),
       summary: "Link another user to a user"
     ) { call async throws(Failure) in
-      let user = try await call.managedUser()
+      let user = try call.managedUser()
       try await link(try LinkRequest(call.json.objectOfBody), to: user, call)
       return try await list(of: user, .created, call.context)
     },
@@ -33,7 +33,7 @@ import WireKit
       .delete, "\(path)/{provider}/{identity}", access: access,
       summary: "Unlink an identity, which becomes a user of its own"
     ) { call async throws(Failure) in
-      let user = try await call.managedUser()
+      let user = try call.managedUser()
       let record = try await UserRecords.read(of: user, call.context)
       let (provider, id) = (call.text("provider"), call.text("identity"))
       let named = IdentityObject.all(of: record).first { $0.isNamed(provider, id) }

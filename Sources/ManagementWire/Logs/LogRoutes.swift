@@ -18,7 +18,7 @@ import WireKit
       .get, "\(UserRoutes.path)/{user}/logs", access: .management("read:logs", Scopes.readUserLogs),
       summary: "List the logs of a user"
     ) { call async throws(Failure) in
-      let user = try await call.managedUser()
+      let user = try call.managedUser()
       return try await list(of: user, call.query, call.context)
     },
     Route(.get, path, access: access, summary: "List the logs of the app, or those of a user") {

@@ -221,7 +221,7 @@ extension JSON {
       .post, path, access: .management(Scopes.updateUsers, "create:role_members"),
       body: .json(limit: bodyLimit), summary: "Give a user roles"
     ) { call async throws(Failure) in
-      let (user, roles) = (try await call.managedUser(), try roles(call))
+      let (user, roles) = (try call.managedUser(), try roles(call))
       try await UserRoles.assign(roles, to: user, call.context)
       return Response(.noContent)
     },
@@ -229,7 +229,7 @@ extension JSON {
       .delete, path, access: .management(Scopes.updateUsers, "delete:role_members"),
       body: .json(limit: bodyLimit), summary: "Take roles from a user"
     ) { call async throws(Failure) in
-      let (user, roles) = (try await call.managedUser(), try roles(call))
+      let (user, roles) = (try call.managedUser(), try roles(call))
       try await UserRoles.remove(roles, from: user, call.context)
       return Response(.noContent)
     },
@@ -291,7 +291,7 @@ extension JSON {
       .post, pathOfUser, access: .management(Scopes.updateUsers), body: .json(limit: bodyLimit),
       summary: "Give a user permissions"
     ) { call async throws(Failure) in
-      let (user, names) = (try await call.managedUser(), try await names(call))
+      let (user, names) = (try call.managedUser(), try await names(call))
       try await UserPermissions.change(.add(names), of: user, call.context)
       return Response(.created, json: JSONObject().serialized())
     },
@@ -299,7 +299,7 @@ extension JSON {
       .delete, pathOfUser, access: .management(Scopes.updateUsers), body: .json(limit: bodyLimit),
       summary: "Take permissions from a user"
     ) { call async throws(Failure) in
-      let (user, names) = (try await call.managedUser(), try await names(call))
+      let (user, names) = (try call.managedUser(), try await names(call))
       try await UserPermissions.change(.remove(names), of: user, call.context)
       return Response(.noContent)
     },

@@ -42,7 +42,7 @@ import WireKit
       Route(.get, list, access: .management(read), summary: "List the \(words) of a user") {
         call async throws(Failure) in
         let query = try CheckpointParameters<Kinds.Session>(call.query)
-        let user = try await call.managedUser()
+        let user = try call.managedUser()
         let page = try await UserSessions.page(
           kind, of: user, before: query.cursor, count: query.count, call.context
         )
@@ -96,7 +96,7 @@ import WireKit
   }
 
   private static func revokeAccess(_ call: Call) async throws(Failure) -> Response {
-    let user = try await call.managedUser()
+    let user = try call.managedUser()
     var reader = MemberReader()
     var (session, preserves): (SessionID?, Bool) = (nil, false)
     for (name, value) in try call.json.objectOfBody where value != .null {

@@ -44,7 +44,7 @@ import WireKit
       .patch, "\(path)/{user}", access: updateAccess,
       body: .json(limit: 1_048_576).holdingDocuments, summary: "Change a user, in one transaction"
     ) { call async throws(Failure) in
-      let user = try await call.managedUser()
+      let user = try call.managedUser()
       let ignored = try await change(user, call)
       return try await response(.ok, user, ignored, call)
     },

@@ -63,6 +63,14 @@ package enum Clients {
     try await context.first(ClientQueries.find, id, app)
   }
 
+  /// Adds the same read to a batch.
+  @EventLoop package static func addRead(
+    _ id: ClientID, of app: AppID, to batch: inout ReadBatch
+  ) -> BatchRead<Client?> {
+    let place = batch.add(ClientQueries.find, id, app)
+    return { (results) throws(Failure) in try results.first(place) }
+  }
+
   /// Returns a client of an app, also a disabled one.
   ///
   /// - Returns: nil if the client is unknown or another app's.
