@@ -211,9 +211,9 @@ typealias Page = Pages.Page
   }
 
   /// Sets the cookie of a session that has replaced the one of the request.
-  func keep(_ tokens: Sessions.TokenSet?, in response: Response) -> Response {
+  func keep(_ session: OpenSession?, in response: Response) -> Response {
     var response = response
-    call.set(signInDevice: tokens?.deviceSecret, in: &response)
+    call.set(signInDevice: session?.deviceSecret, in: &response)
     return response
   }
 

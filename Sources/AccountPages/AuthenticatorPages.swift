@@ -109,7 +109,7 @@ import WireKit
     guard let code = form.code(digits: digits) else {
       return try visit.response(to: [FormError(.codeMalformed, digits)], of: setUpPage, values)
     }
-    var confirmed: (grant: Sessions.TokenSet, recoveryCodes: [String])?
+    var confirmed: (session: OpenSession, recoveryCodes: [String])?
     do throws(Failure) {
       let errors = try await visit.call.errors(wrong: .authenticatorCodeWrong) {
         () async throws(Failure) in
@@ -118,7 +118,7 @@ import WireKit
         )
       }
       guard let confirmed else { return try visit.response(to: errors, of: setUpPage, values) }
-      return visit.keep(confirmed.grant, in: try show(confirmed.recoveryCodes, visit))
+      return visit.keep(confirmed.session, in: try show(confirmed.recoveryCodes, visit))
     } catch .notFound {
       // Another tab was first, or has made another secret.
       return visit.call.redirect(to: page)

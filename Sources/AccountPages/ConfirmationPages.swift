@@ -105,14 +105,14 @@ import WireKit
       }
       (credential, wrong) = (.password(password), .passwordWrong)
     }
-    var tokens: Sessions.TokenSet?
+    var session: OpenSession?
     let errors = try await visit.call.errors(wrong: wrong, flow: values["flow"]) {
       () async throws(Failure) in
-      tokens = try await Sessions.reauthenticate(
+      session = try await Sessions.reauthenticate(
         visit.user, by: credential, as: .pages, visit.context
       )
     }
-    return visit.keep(tokens, in: try visit.response(to: errors, of: page, values, next: next))
+    return visit.keep(session, in: try visit.response(to: errors, of: page, values, next: next))
   }
 
   private static func passFactor(
@@ -125,11 +125,11 @@ import WireKit
     guard !code.isEmpty else {
       return try visit.response(to: [FormError(.codeMalformed, digits)], of: page, values)
     }
-    var tokens: Sessions.TokenSet?
+    var session: OpenSession?
     let errors = try await visit.call.errors(wrong: .authenticatorCodeWrong) {
       () async throws(Failure) in
-      tokens = try await Sessions.passSecondFactor(code, of: visit.user, as: .pages, visit.context)
+      session = try await Sessions.passSecondFactor(code, of: visit.user, as: .pages, visit.context)
     }
-    return visit.keep(tokens, in: try visit.response(to: errors, of: page, values, next: next))
+    return visit.keep(session, in: try visit.response(to: errors, of: page, values, next: next))
   }
 }

@@ -121,13 +121,13 @@ import WireKit
       current.isEmpty ? FormError(.passwordMissing) : nil, FormError.error(ofNew: new),
     ].compactMap(\.self)
     guard missing.isEmpty else { return try visit.response(to: missing, of: page) }
-    var tokens: Sessions.TokenSet?
+    var session: OpenSession?
     let errors = try await visit.call.errors(wrong: .passwordWrong) { () async throws(Failure) in
-      tokens = try await Users.changePassword(
+      session = try await Users.changePassword(
         from: current, to: new, of: visit.user, as: .pages, visit.context
       )
     }
-    return visit.keep(tokens, in: try visit.response(to: errors, of: page))
+    return visit.keep(session, in: try visit.response(to: errors, of: page))
   }
 }
 

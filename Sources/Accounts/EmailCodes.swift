@@ -69,7 +69,7 @@ package enum EmailCodes {
   ///   `.databaseUnavailable`.
   @EventLoop package static func signIn(
     _ code: String, _ flow: String, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let flow = try await AuthenticationFlow(code, flow, for: [.signIn, .register], context)
     if flow.purpose == .signIn { try context.requireOpen(.emailCode) }
     return try await complete(flow, as: style, context)
@@ -80,7 +80,7 @@ package enum EmailCodes {
   /// - Throws: as the sign-in with a flow; `.tooManyAttempts`.
   @EventLoop package static func signIn(
     _ code: String, at email: String, as style: SessionStyle, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try context.requireOpen(.emailCode)
     let address = try await EmailAddress(email, context)
     // Without the limit, a stranger could use up the tries of each new code.
@@ -103,11 +103,11 @@ package enum EmailCodes {
   ///     impossible, a new user gets it.
   ///   - style: the protocol of the session.
   ///   - context: the context of the request.
-  /// - Returns: the tokens.
+  /// - Returns: the session.
   /// - Throws: as the sign-in with a flow; `.tooManyAttempts`.
   @EventLoop package static func signIn(
     _ code: String, linkingTo guest: Principal?, as style: SessionStyle, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try context.requireOpen(.emailCode)
     let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkSignIn, context)
     return try await complete(flow, linkingTo: guest, as: style, context)
@@ -116,7 +116,7 @@ package enum EmailCodes {
   @EventLoop private static func complete(
     _ flow: AuthenticationFlow, linkingTo guest: Principal? = nil, as style: SessionStyle,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     while true {
       if let user = try await Accounts.latestHolder(of: flow.address, context) {
         let entry = CodeEntry(flow: flow, user: user, context: context)

@@ -65,14 +65,14 @@ package enum Emails {
   ///
   /// It ends the sessions, API keys and places on devices of the user, and forgets the failed logins
   /// of the address. An account that was not verified before is taken over.
-  /// - Returns: the tokens.
+  /// - Returns: the session.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.wrongCredentials` if another request replaced the
   ///   new password before the sign-in, `.additionalFactorRequired` (the password is set),
   ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.loginMethodDisabled`,
   ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func reset(
     _ text: String, password: String, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let credential = try await setPassword(text, password, context)
     return try await SignIn.complete(credential, as: style, context)
   }
@@ -168,13 +168,13 @@ extension Emails {
   ///   - password: the password of the user; nil without one.
   ///   - style: the style of the session that the password creates.
   ///   - context: the context of the request.
-  /// - Returns: the tokens of a new session; nil if the session of the request has verified it.
+  /// - Returns: a new session; nil if the session of the request has verified it.
   /// - Throws: `.invalidMailToken`, `.signInToVerify` (the token stays valid), `.wrongCredentials`,
   ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func verify(
     _ text: String, password: String?, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet? {
+  ) async throws(Failure) -> OpenSession? {
     let token = try await PresentedEmailToken(text, for: .verify, context)
     if let user = context.principal.user, user == token.user {
       try await context.transaction { transaction async throws(Failure) in
@@ -314,14 +314,14 @@ extension Emails {
   ///
   /// The person who changed the address could sign in. So all other credentials are revoked. Second
   /// factors stay that are older than the change. A mail informs the displaced address.
-  /// - Returns: the tokens of a new session.
+  /// - Returns: a new session.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken`, `.wrongCredentials` if another
   ///   request replaced the new password before the sign-in, `.additionalFactorRequired` (the address
   ///   is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
   ///   `.loginMethodDisabled`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func restore(
     _ text: String, password: String, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let (token, hash) = try await choose(password, by: text, for: .restore, context)
     let user = token.user
     let takesPassword = context.app.accountSettings.isOpen(.password)

@@ -16,14 +16,14 @@ extension Users {
   ///   - style: the style of the wire's sessions.
   ///   - reportsBlock: whether a blocked user with the right password gets `.userBlocked`.
   ///   - context: the context of the request.
-  /// - Returns: the tokens.
+  /// - Returns: the session.
   /// - Throws: `.wrongCredentials` also for a blocked user, `.userBlocked`, `.emailUnverified`,
   ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func signIn(
     _ credentials: Credentials, as style: SessionStyle = .native, reportsBlock: Bool = false,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try context.requireOpen(.password)
     while true {
       let right = try await compare(credentials, reportsBlock: reportsBlock, context)

@@ -7,7 +7,7 @@ package import Sessions
 
 /// The result of a registration, or of the link of an address to a user.
 package enum Registration {
-  case signedIn(Sessions.TokenSet)
+  case signedIn(OpenSession)
   /// A code is mailed; the flow is sent with it.
   case codeMailed(flow: String)
 }
@@ -15,7 +15,7 @@ package enum Registration {
 extension Users {
   /// Registers an address and a password, by the app's setting `sign_up`.
   ///
-  /// - Returns: the tokens of the new user; in `verify_first` a flow, for a known address too. The
+  /// - Returns: the session of the new user; in `verify_first` a flow, for a known address too. The
   ///   user of a known address is mailed to sign in or to reset the password.
   /// - Throws: `.invalid`, `.emailTaken` in `immediate`, `.signUpClosed`, `.mailNotConfigured` in
   ///   `verify_first`, `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`,

@@ -42,9 +42,9 @@ import WireKit
   ) async throws(Failure) -> Response {
     let context = call.context
     context.bareDevice = UnauthenticatedDevice(named: device(in: call.json))
-    let grant: Sessions.TokenSet
+    let session: OpenSession
     do throws(Failure) {
-      grant =
+      session =
         switch credential {
         case .none:
           try await Users.signInAnonymously(as: .anonymousAppServices, context)
@@ -65,6 +65,7 @@ import WireKit
         : .noProvider(provider.rawValue))
         .response(to: call)
     }
+    let grant = try await session.tokens(context)
     return ServiceTokens.response(
       context.principal, access: grant.accessToken, refresh: grant.refreshToken
     )

@@ -33,7 +33,7 @@ import Records
   /// - Throws: errors of the verb, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   package func tokens(
     at provider: Provider, _ context: RequestContext,
-    _ verb: @EventLoop (SessionStyle) async throws(Failure) -> Sessions.TokenSet
+    _ verb: @EventLoop (SessionStyle) async throws(Failure) -> OpenSession
   ) async throws(Failure) -> IssuedTokens {
     let user = try await verb(style(at: provider)).user
     guard let id = context.principal.session,

@@ -59,7 +59,7 @@ import WireKit
       throw .internalError(reason: "a token without a form")
     }
     let context = call.context
-    let tokens: Sessions.TokenSet
+    let session: OpenSession
     switch form["grant_type"] {
     case "refresh_token":
       guard let token = form["refresh_token"] else { throw .invalidRefreshToken }
@@ -67,17 +67,18 @@ import WireKit
     case "password":
       let credentials = Credentials(email: form["username"] ?? "", password: form["password"] ?? "")
       context.bareDevice = UnauthenticatedDevice(named: nil)
-      tokens = try await Users.signIn(credentials, as: .parra, context)
+      session = try await Users.signIn(credentials, as: .parra, context)
     case "passwordless_otp":
       context.bareDevice = UnauthenticatedDevice(named: nil)
       // Before the code is used up: after an outage, the client repeats the request with its guest.
       let guest = try await AnonymousToken.owner(of: form["anonymous_token"], context)
       let code = form["code"] ?? ""
-      tokens = try await EmailCodes.signIn(code, linkingTo: guest, as: .parra, context)
+      session = try await EmailCodes.signIn(code, linkingTo: guest, as: .parra, context)
     default: return WireError.unknownGrantType.response(in: .both)
     }
+    let tokens = try await WireTokens(of: session, context)
     await AnonymousToken.merge(form["anonymous_token"], call)
-    return WireTokens(tokens).response
+    return tokens.response
   }
 
   /// Logs in with the API key of a user.

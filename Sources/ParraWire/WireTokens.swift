@@ -23,7 +23,8 @@ import WireKit
   nonisolated static let accessType = "parra"
   nonisolated static let refreshType = "parra-refresh"
 
-  init(_ tokens: Sessions.TokenSet) {
+  init(of session: OpenSession, _ context: RequestContext) async throws(Failure) {
+    let tokens = try await session.tokens(context)
     (access, refresh) = (tokens.accessToken, tokens.refreshToken)
     (scope, lifetime) = (Self.userScope, tokens.lifetime)
   }
@@ -54,7 +55,8 @@ import WireKit
 
   static func anonymous(_ context: RequestContext) async throws(Failure) -> WireTokens {
     context.bareDevice = UnauthenticatedDevice(named: nil)
-    return WireTokens(try await Users.signInAnonymously(as: .anonymousParra, context))
+    let session = try await Users.signInAnonymously(as: .anonymousParra, context)
+    return try await WireTokens(of: session, context)
   }
 
   /// Returns new tokens of the session of a refresh token.

@@ -25,7 +25,7 @@ import WireKit
       refuses: [.notFound, .notLoggedIn, .switchingForbidden],
       summary: "Switch to another user of the device"
     ) { (call, user) async throws(Failure) in
-      try LoginResource.response(.ok, await Devices.activate(user, call.context), call)
+      try await LoginResource.response(.ok, Devices.activate(user, call.context), call)
     },
     Operation(
       .post, "/v1/device/users/{user}/logout", access: .device, takes: .query(.next),

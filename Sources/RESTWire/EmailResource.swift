@@ -35,8 +35,8 @@ import WireKit
       "Sign in or complete a registration with an emailed code"
     ) {
       (call, flow, code) async throws(Failure) in
-      let grant = try await EmailCodes.signIn(code, flow, call.context)
-      return try LoginResource.response(.ok, grant, call)
+      let session = try await EmailCodes.signIn(code, flow, call.context)
+      return try await LoginResource.response(.ok, session, call)
     },
   ]
 
@@ -60,9 +60,9 @@ import WireKit
     ) {
       (call, token, password) async throws(Failure) in
       try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .body)
-      let grant = try await Emails.verify(token, password: password, call.context)
-      guard let grant else { return Response(.noContent) }
-      return try LoginResource.response(.ok, grant, call)
+      let session = try await Emails.verify(token, password: password, call.context)
+      guard let session else { return Response(.noContent) }
+      return try await LoginResource.response(.ok, session, call)
     },
     LoginResource.open(
       "/v1/email/verify/request",
@@ -117,8 +117,8 @@ import WireKit
       "Restore the user's previous address with a new password, and sign in"
     ) {
       (call, token, password) async throws(Failure) in
-      let grant = try await Emails.restore(token, password: password, call.context)
-      return try LoginResource.response(.ok, grant, call)
+      let session = try await Emails.restore(token, password: password, call.context)
+      return try await LoginResource.response(.ok, session, call)
     },
   ]
 

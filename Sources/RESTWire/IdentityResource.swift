@@ -128,18 +128,18 @@ import WireKit
         credentials, to: call.user, as: .native, call.context
       )
       switch linked {
-      case .signedIn(let tokens): return try LoginResource.response(.ok, tokens, call)
+      case .signedIn(let session): return try await LoginResource.response(.ok, session, call)
       case .codeMailed(let flow): return EmailResource.response(flow)
       }
     case .code(let code, let flow):
-      let grant = try await Identities.linkPassword(
+      let session = try await Identities.linkPassword(
         by: code, flow, to: call.user, as: .native, call.context
       )
-      return try LoginResource.response(.ok, grant, call)
+      return try await LoginResource.response(.ok, session, call)
     case .token(let token):
-      let grant = try await Identities.linkToken(token, to: call.user, as: .native, call.context)
-      guard let grant else { throw .internalError(reason: "a link has made no session") }
-      return try LoginResource.response(.ok, grant, call)
+      let session = try await Identities.linkToken(token, to: call.user, as: .native, call.context)
+      guard let session else { throw .internalError(reason: "a link has made no session") }
+      return try await LoginResource.response(.ok, session, call)
     case .apiKey(let name): return try await makeKey(name, call)
     }
   }

@@ -21,7 +21,7 @@ import WireKit
       "Create a user without credentials, and sign it in"
     ) {
       (call) async throws(Failure) in
-      try response(.ok, await Users.signInAnonymously(call.context), call)
+      try await response(.ok, Users.signInAnonymously(call.context), call)
     },
     open(
       "/v1/register",
@@ -41,7 +41,7 @@ import WireKit
       (call, email, password) async throws(Failure) in
       let credentials = Credentials(email: email, password: password)
       switch try await Users.register(credentials, call.context) {
-      case .signedIn(let tokens): return try response(.created, tokens, call)
+      case .signedIn(let session): return try await response(.created, session, call)
       case .codeMailed(let flow): return EmailResource.response(flow)
       }
     },
@@ -58,7 +58,7 @@ import WireKit
     ) {
       (call, email, password) async throws(Failure) in
       let credentials = Credentials(email: email, password: password)
-      return try response(.ok, await Users.signIn(credentials, call.context), call)
+      return try await response(.ok, Users.signIn(credentials, call.context), call)
     },
     open(
       "/v1/login/jwt",
@@ -72,7 +72,7 @@ import WireKit
       "Sign in with a token of one of the app's issuers"
     ) {
       (call, token) async throws(Failure) in
-      try response(.ok, await TokenLogin.signIn(token, call.context), call)
+      try await response(.ok, TokenLogin.signIn(token, call.context), call)
     },
     open(
       "/v1/login/api-key", 1_024, reads: Fields("Key", "An API key.", .text("key", .keyOfUser)),
@@ -80,7 +80,7 @@ import WireKit
       "Sign in with an API key"
     ) {
       (call, key) async throws(Failure) in
-      try response(.ok, await APIKeys.signIn(key, call.context), call)
+      try await response(.ok, APIKeys.signIn(key, call.context), call)
     },
     open(
       "/v1/token/refresh", 1_024, reads: exchange, gives: .ok(.grant.shown(as: Example.refreshed)),
@@ -105,8 +105,8 @@ import WireKit
       ],
       summary: "Authenticate again, and continue in a new session"
     ) { (call, evidence) async throws(Failure) in
-      let grant = try await Sessions.reauthenticate(call.user, by: evidence, call.context)
-      return try response(.ok, grant, call)
+      let session = try await Sessions.reauthenticate(call.user, by: evidence, call.context)
+      return try await response(.ok, session, call)
     },
     Operation(
       .post, "/v1/logout", access: .user(scope: Scopes.readUser), takes: .query(.next),
@@ -139,11 +139,11 @@ import WireKit
   ) async throws(Failure) -> Response {
     if call.usesCookie {
       guard token == nil else { throw .invalid([ObjectDecoder.unknown("refresh_token")]) }
-      return try response(.ok, await Devices.refresh(of: user, call.context), call)
+      return try await response(.ok, Devices.refresh(of: user, call.context), call)
     }
     guard user == nil else { throw .invalid([ObjectDecoder.unknown("user_id")]) }
     guard let token else { throw .invalidRefreshToken }
-    return try response(.ok, await Sessions.refresh(token, call.context), call)
+    return try await response(.ok, Sessions.refresh(token, call.context), call)
   }
 
   nonisolated static let reauthentication = "/v1/reauthenticate"
@@ -185,12 +185,13 @@ import WireKit
     )
   }
 
-  /// Returns the tokens.
+  /// Returns the tokens of a session.
   ///
   /// If a cookie holds the device, the body has only the access token.
   static func response(
-    _ status: Status, _ grant: Sessions.TokenSet, recoveryCodes: [String] = [], _ call: Call
-  ) throws(Failure) -> Response {
+    _ status: Status, _ session: OpenSession, recoveryCodes: [String] = [], _ call: Call
+  ) async throws(Failure) -> Response {
+    let grant = try await session.tokens(call.context)
     var body = JSONWriter()
     body.beginObject()
     body.member("access_token", grant.accessToken)

@@ -36,8 +36,8 @@ import WireKit
       "Set a new password with an emailed token, and sign in"
     ) {
       (call, token, password) async throws(Failure) in
-      let grant = try await Emails.reset(token, password: password, call.context)
-      return try LoginResource.response(.ok, grant, call)
+      let session = try await Emails.reset(token, password: password, call.context)
+      return try await LoginResource.response(.ok, session, call)
     },
     Operation(
       .post,
@@ -55,10 +55,10 @@ import WireKit
       summary:
         "Change the password, end all sessions and API keys (unless kept), and open a new session"
     ) { (call, current, new, keepsKeys) async throws(Failure) in
-      let grant = try await Users.changePassword(
+      let session = try await Users.changePassword(
         from: current, to: new, keepingKeys: keepsKeys == true, of: call.user, call.context
       )
-      return try LoginResource.response(.ok, grant, call)
+      return try await LoginResource.response(.ok, session, call)
     },
   ]
   nonisolated static let reset = Fields(

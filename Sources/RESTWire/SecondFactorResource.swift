@@ -24,7 +24,9 @@ import WireKit
       "Complete a sign-in with a code of an authenticator app or a recovery code"
     ) { (call, flow, code) async throws(Failure) in
       let done = try await SecondFactorFlow.complete(flow, by: code, call.context)
-      return try LoginResource.response(.ok, done.grant, recoveryCodes: done.recoveryCodes, call)
+      return try await LoginResource.response(
+        .ok, done.session, recoveryCodes: done.recoveryCodes, call
+      )
     },
     LoginResource.open(
       "/v1/login/second-factor/enroll",
@@ -77,7 +79,9 @@ import WireKit
       let done = try await SecondFactors.confirm(
         code, of: call.captured("factor"), by: call.user, call.context
       )
-      return try LoginResource.response(.ok, done.grant, recoveryCodes: done.recoveryCodes, call)
+      return try await LoginResource.response(
+        .ok, done.session, recoveryCodes: done.recoveryCodes, call
+      )
     },
     Operation(
       .delete, "/v1/me/second-factors/{factor}", access: .user(scope: Scopes.updateIdentities),

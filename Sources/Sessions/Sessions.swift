@@ -7,7 +7,7 @@ package import Tenancy
 
 /// Sessions: a sign-in creates them, refreshes extend them, and a sign-out ends them.
 @EventLoop package enum Sessions {
-  /// The tokens that a sign-in, a refresh or a switch returns.
+  /// The tokens of a session, as clients of this server get them.
   package struct TokenSet: Sendable {
     package let accessToken: String
     package let refreshToken: String
@@ -28,16 +28,16 @@ package import Tenancy
   private nonisolated static let refreshPause = Duration.seconds(6)
   private nonisolated static let refreshLimit = refreshPause * 99
 
-  /// Exchanges a refresh token for new tokens.
+  /// Exchanges a refresh token for its successor.
   ///
   /// - Throws: `.invalidRefreshToken`, `.tooManyAttempts`, `.databaseUnavailable`.
   package static func refresh(
     _ text: String, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let (user, live) = try await rotate(
       text, of: style.name, client: nil, for: context.app.sessionSettings.sessionLifetime, context
     )
-    return try await grant(live, of: user, as: style, context)
+    return OpenSession(live, of: user, as: style, context)
   }
 
   /// Replaces a refresh token by its successor.
@@ -94,28 +94,6 @@ package import Tenancy
     throw .invalidRefreshToken
   }
 
-  /// Returns the current tokens of a session.
-  package static func grant(
-    _ live: LiveSession, of user: UserID, as style: SessionStyle = .native,
-    _ context: RequestContext
-  ) async throws(Failure) -> TokenSet {
-    // From here on, the request acts as the user of the session.
-    context.principal = Principal(
-      user, live.session, live.device, in: context.app.id, scopes: Scopes(live.scope)
-    )
-    return TokenSet(
-      accessToken: try await accessToken(as: style, context),
-      refreshToken: signedRefreshToken(as: style, context)
-        ?? Credential(
-          .refreshToken, of: user, part: live.session, number: live.generation, salt: live.salt
-        ).text(context.keys.master),
-      lifetime: context.app.sessionSettings.accessTokenLifetime,
-      user: user,
-      device: live.device,
-      deviceSecret: live.deviceSecret?.text(context.keys.master)
-    )
-  }
-
   // MARK: The user's view
 
   /// Returns the caller's live sessions, the newest first.
@@ -159,6 +137,45 @@ package import Tenancy
       _ = transaction.send(DevicesQueries.lock, device)
     }
     try await transaction.requireSession(of: user)
+  }
+}
+
+/// A session that a sign-in, a refresh or a switch has opened or renewed.
+///
+/// A wire makes its own tokens of it. Pages need none: the browser has the secret of the device.
+@EventLoop package struct OpenSession {
+  package let user: UserID
+  /// The new secret of the device; nil if the old one stays valid.
+  package let deviceSecret: String?
+  private let live: LiveSession
+  private let style: SessionStyle
+
+  /// From here on, the request acts as the user of the session.
+  package init(
+    _ live: LiveSession, of user: UserID, as style: SessionStyle, _ context: RequestContext
+  ) {
+    (self.user, self.live, self.style) = (user, live, style)
+    deviceSecret = live.deviceSecret?.text(context.keys.master)
+    context.principal = Principal(
+      user, live.session, live.device, in: context.app.id, scopes: Scopes(live.scope)
+    )
+  }
+
+  /// Returns the tokens of the session, which the request acts in.
+  ///
+  /// - Throws: `.overloaded`, `.databaseUnavailable`, and errors of the claims of the style.
+  package func tokens(_ context: RequestContext) async throws(Failure) -> Sessions.TokenSet {
+    Sessions.TokenSet(
+      accessToken: try await Sessions.accessToken(as: style, context),
+      refreshToken: Sessions.signedRefreshToken(as: style, context)
+        ?? Credential(
+          .refreshToken, of: user, part: live.session, number: live.generation, salt: live.salt
+        ).text(context.keys.master),
+      lifetime: context.app.sessionSettings.accessTokenLifetime,
+      user: user,
+      device: live.device,
+      deviceSecret: deviceSecret
+    )
   }
 }
 

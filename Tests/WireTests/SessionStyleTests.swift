@@ -25,7 +25,7 @@ import WireKit
     let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     let context = try await world.context(of: cast.app)
-    let opened = try await Users.signInAnonymously(as: Self.style, context)
+    let opened = try await Users.signInAnonymously(as: Self.style, context).tokens(context)
     try check(opened, of: opened.user)
     var read = cast.question(.get, "/v1/me")
     read.authorize(opened.accessToken)
@@ -34,7 +34,8 @@ import WireKit
     change.authorize(opened.accessToken)
     #expect(try await cast.expect(403, change).code == "insufficient_scope")
     try check(
-      try await Sessions.refresh(opened.refreshToken, as: Self.style, context), of: opened.user
+      try await Sessions.refresh(opened.refreshToken, as: Self.style, context).tokens(context),
+      of: opened.user
     )
   }
 
@@ -44,18 +45,20 @@ import WireKit
     let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     let context = try await world.context(of: cast.app)
-    let opened = try await Users.signInAnonymously(as: Self.style, context)
+    let opened = try await Users.signInAnonymously(as: Self.style, context).tokens(context)
     let body = #"{"refresh_token":"\#(opened.refreshToken)"}"#
     let refresh = cast.question(.post, "/v1/token/refresh", body)
     #expect(try await cast.expect(401, refresh).code == "refresh_token_invalid")
     // The refused attempt did not use up the token, and the session continues in its own wire.
     let again = try await Sessions.refresh(opened.refreshToken, as: Self.style, context)
+      .tokens(context)
     let secret = try #require(opened.deviceSecret)
     var change = cast.question(.put, "/v1/device/active", #"{"user_id":"\#(opened.user)"}"#)
     change.fields[.device] = secret
     #expect(try await cast.expect(409, change).code == "not_logged_in")
     // Reauthentication returns tokens of the requested wire, with its scopes.
     let own = try await Sessions.refresh(again.refreshToken, as: Self.style, context)
+      .tokens(context)
     #expect(own.user == opened.user)
     var browser = cast.question(.post, "/v1/token/refresh", "{}")
     browser.fields[.cookie] = "\(DeviceCookie.name)=\(secret)"

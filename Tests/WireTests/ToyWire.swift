@@ -135,12 +135,13 @@ struct ToyWire: Wire {
         guard case .form(let form) = call.body else { throw .notFound }
         let context = call.context
         let style = Self.style
-        let grant =
+        let session =
           if let token = form["refresh_token"] {
             try await Sessions.refresh(token, as: style, context)
           } else {
             try await Users.signInAnonymously(as: style, context)
           }
+        let grant = try await session.tokens(context)
         return text(
           """
           access_token=\(grant.accessToken)&refresh_token=\(grant.refreshToken)\

@@ -91,7 +91,7 @@ extension Sessions {
   @EventLoop package static func reauthenticate(
     _ user: UserID, by evidence: ReauthenticationCredential, as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try await context.requireSession(of: user)
     try await RateLimits.countChange(of: user, context)
     // One limit for all kinds of credentials: the access token may be stolen.
@@ -119,7 +119,7 @@ extension Sessions {
         return live
       }
     }
-    return try await grant(live, of: user, as: style, context)
+    return OpenSession(live, of: user, as: style, context)
   }
 
   @EventLoop private static func verify(

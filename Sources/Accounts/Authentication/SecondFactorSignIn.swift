@@ -96,14 +96,14 @@ import Tenancy
   ///   - code: a code of an authenticator, or a recovery code.
   ///   - style: the style of the wire's sessions.
   ///   - context: the context of the request.
-  /// - Returns: the tokens, and new recovery codes if a factor was enrolled.
+  /// - Returns: the session, and new recovery codes if a factor was enrolled.
   /// - Throws: `.invalidCode` also for a flow that is finished or expired, `.wrongCredentials` if the
   ///   credential of the first step is not valid any more, `.tooManyAttempts`, `.tooManyRequests`,
   ///   `.deviceFull`,
   ///   `.databaseUnavailable`.
   package static func complete(
     _ text: String, by code: String, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
+  ) async throws(Failure) -> (session: OpenSession, recoveryCodes: [String]) {
     let (place, flow) = try ids(of: text, context)
     let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
     guard let row = spent.first, let step = SecondStep(row, of: flow, at: place, code, context)

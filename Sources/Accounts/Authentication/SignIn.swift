@@ -17,7 +17,7 @@ import Postgres
 
   nonisolated static let noWrites: Writes = { _ in { () async throws(Failure) in } }
 
-  /// Creates a session for a verified credential, and returns its tokens.
+  /// Creates a session for a verified credential, and returns it.
   ///
   /// - Parameters:
   ///   - credential: the credential.
@@ -27,7 +27,7 @@ import Postgres
   ///   - style: the style of the wire's sessions.
   ///   - context: the request that brought the credential.
   ///   - write: sends the writes of the sign-in method.
-  /// - Returns: the tokens.
+  /// - Returns: the session.
   /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` if the credential is
   ///   not valid any more, `.tooManyRequests` after too many sign-ins, `.deviceUnknown`,
   ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`, and errors of the writes.
@@ -35,7 +35,7 @@ import Postgres
     _ credential: VerifiedCredential, secondFactor methods: String = "",
     countedBy limiter: FailureLimiter? = nil, as style: SessionStyle, _ context: RequestContext,
     _ write: Writes = noWrites
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let live: LiveSession
     let own = RateLimitSet([.ofUser(.session, credential.user, context)], context)
     let firstSteps = RateLimitSet(
@@ -121,7 +121,7 @@ import Postgres
       }
       throw error
     }
-    return try await Sessions.grant(live, of: credential.user, as: style, context)
+    return OpenSession(live, of: credential.user, as: style, context)
   }
 
   /// Sends all statements of a new session without waiting.

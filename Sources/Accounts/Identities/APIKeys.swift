@@ -109,7 +109,7 @@ import Tenancy
   ///   `.databaseUnavailable`.
   package static func signIn(
     _ text: String, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let key = try await shown(text, context)
     return try await SignIn.complete(
       VerifiedCredential(of: key.owner, .apiKey(key.id)), as: style, context
@@ -271,8 +271,9 @@ extension APIKeys {
     let credential = VerifiedCredential(of: user, .apiKey(key.id))
     if let standing = try await Sessions.standing(by: credential, as: style, context) {
       context.principal = standing
-      return try await Sessions.accessToken(as: style, context)
+    } else {
+      _ = try await SignIn.complete(credential, as: style, context)
     }
-    return try await SignIn.complete(credential, as: style, context).accessToken
+    return try await Sessions.accessToken(as: style, context)
   }
 }

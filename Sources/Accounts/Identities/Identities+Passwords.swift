@@ -19,7 +19,7 @@ extension Identities {
   ///   - user: the user.
   ///   - style: the protocol of the new session.
   ///   - context: the context of the request.
-  /// - Returns: the tokens of the new session; in `verify_first` a flow, for the address of another
+  /// - Returns: the new session; in `verify_first` a flow, for the address of another
   ///   user too. That user is mailed to sign in or to reset the password.
   /// - Throws: `.invalid`, `.emailTaken` unless in `verify_first`, `.identityExists` if the user has
   ///   an address, `.emailRestorePending`, `.mailNotConfigured` in `verify_first`,
@@ -59,14 +59,14 @@ extension Identities {
 
   /// Completes the link of an address and a password by the mailed code, which verifies the address.
   ///
-  /// - Returns: the tokens of the new session.
+  /// - Returns: the new session.
   /// - Throws: `.invalidCode`, `.emailTaken` if another user has got the address meanwhile,
   ///   `.identityExists`, `.emailRestorePending`, `.additionalFactorRequired`,
   ///   `.loginMethodDisabled`, `.sessionEnded`, `.databaseUnavailable`.
   package static func linkPassword(
     by code: String, _ flow: String, to user: UserID, as style: SessionStyle,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try context.requireOpen(.password)
     try await context.requireSession(of: user)
     let flow = try await AuthenticationFlow(code, flow, for: [.link], context)

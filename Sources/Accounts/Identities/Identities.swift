@@ -36,13 +36,13 @@ package import Tenancy
   ///
   /// `write` writes the credential. It returns the credential, or nil if the new session keeps that
   /// of the old one, and whether it is new.
-  /// - Returns: the tokens of the new session.
+  /// - Returns: the new session.
   /// - Throws: `.additionalFactorRequired` (the identity is linked), errors of `write` and of `renew`.
   static func link(
     _ provider: IdentityProvider, to user: UserID, as style: SessionStyle,
     _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential?, isNew: Bool)
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try await RateLimits.countChange(of: user, context)
     let live = try await context.transaction {
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
@@ -62,7 +62,7 @@ package import Tenancy
         try await Sessions.renew(user, by: credential, as: style, "link", in: transaction)
       )
     }.get()
-    return try await Sessions.grant(live, of: user, as: style, context)
+    return OpenSession(live, of: user, as: style, context)
   }
 
   /// Links credentials to the user of the session: the part that all links share.
@@ -119,7 +119,7 @@ package import Tenancy
   ///   - style: the protocol of the new session; nil if the client cannot accept one, which keeps
   ///     its session.
   ///   - context: the context of the request.
-  /// - Returns: the tokens of the new session.
+  /// - Returns: the new session.
   /// - Throws: `.identityTaken` if another user has the identity, `.emailRestorePending`,
   ///   `.invalidExternalToken`, `.additionalFactorRequired`, `.loginMethodDisabled`,
   ///   `.sessionEnded`, `.databaseUnavailable`.
@@ -127,7 +127,7 @@ package import Tenancy
   package static func linkToken(
     _ token: String, accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
     to user: UserID, as style: SessionStyle?, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet? {
+  ) async throws(Failure) -> OpenSession? {
     try context.requireOpen(.jwt)
     try await context.requireSession(of: user)
     let external = try await TokenLogin.identity(

@@ -16,14 +16,14 @@ package import Tenancy
   ///   - isAccepted: whether the route accepts identities of a provider, `jwt:` and the issuer.
   ///   - style: the protocol of the session.
   ///   - context: the context of the request.
-  /// - Returns: the tokens.
+  /// - Returns: the session.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` if the user is
   ///   blocked, `.signUpClosed`, `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.databaseUnavailable`.
   package static func signIn(
     _ token: String, accepting isAccepted: @Sendable (IdentityProvider) -> Bool = { _ in true },
     as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try context.requireOpen(.jwt)
     let external = try await identity(of: token, accepting: isAccepted, context)
     return try await signIn(external, as: style, context)
@@ -31,7 +31,7 @@ package import Tenancy
 
   static func signIn(
     _ external: ExternalTokens.Identity, as style: SessionStyle, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     if let known = try await known(external, context) {
       return try await complete(known, external, as: style, context)
     }
@@ -58,7 +58,7 @@ package import Tenancy
   private static func complete(
     _ known: VerifiedCredential, _ external: ExternalTokens.Identity, as style: SessionStyle,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let keep: SignIn.Writes = { (transaction) async throws(Failure) in
       external.keepClaims(of: known.user, in: transaction)
       return { () async throws(Failure) in }

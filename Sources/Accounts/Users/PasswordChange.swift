@@ -12,14 +12,14 @@ extension Users {
   /// keys.
   ///
   /// With `keepingKeys`, the API keys stay.
-  /// - Returns: the tokens of a new session, which replaces the session of the request.
+  /// - Returns: a new session, which replaces the session of the request.
   /// - Throws: `.invalid`, `.wrongCredentials` also if the user has no password,
   ///   `.reauthenticationRequired` in a session without the second factor of the user,
   ///   `.tooManyAttempts`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func changePassword(
     from current: String, to new: String, keepingKeys: Bool = false, of user: UserID,
     as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let own = try await ownPassword(of: user, context)
     try await Credentials.check(new, of: own.address, at: "/new_password", context)
     try await RateLimits.countChange(of: user, context)
@@ -47,7 +47,7 @@ extension Users {
         )
       }
     }
-    return try await Sessions.grant(live, of: user, as: style, context)
+    return OpenSession(live, of: user, as: style, context)
   }
 }
 

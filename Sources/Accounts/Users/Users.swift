@@ -17,7 +17,7 @@ package enum Users {
   ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func signInAnonymously(
     as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try context.requireOpen(.anonymous)
     try context.requireOpenSignUp()
     let limit = try await RequestLimiter.anonymous(context)

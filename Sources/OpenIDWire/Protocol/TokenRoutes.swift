@@ -175,7 +175,7 @@ extension DirectGrant {
       throw .invalidGrant("The user must first set up a second factor at the pages.")
     }
     return try await complete(step.signIn, wrong: wrong) { style async throws(Failure) in
-      try await SecondFactorFlow.complete(flow, by: code, as: style, context).grant
+      try await SecondFactorFlow.complete(flow, by: code, as: style, context).session
     }
   }
 
@@ -213,7 +213,7 @@ extension DirectGrant {
   /// Signs in; throws `mfa_required` if the user needs a second factor.
   private func complete(
     _ signIn: DirectSignIn, wrong: TokenError,
-    _ verb: @EventLoop (SessionStyle) async throws(Failure) -> Sessions.TokenSet
+    _ verb: @EventLoop (SessionStyle) async throws(Failure) -> OpenSession
   ) async throws(TokenError) -> IssuedTokens {
     do throws(Failure) {
       return try await signIn.tokens(at: provider, call.context, verb)

@@ -57,7 +57,7 @@ package enum Devices {
   ///   user, `.notLoggedIn`, `.tooManyRequests`, `.databaseUnavailable`.
   @EventLoop package static func activate(
     _ user: UserID, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let proof = try known(context)
     guard context.app.sessionSettings.allowsSwitching else { throw .switchingForbidden }
     let limit = RateLimitSet([.ofUser(.session, user, context)], context)
@@ -82,7 +82,7 @@ package enum Devices {
       }
       return session.live
     }
-    return try await Sessions.grant(live, of: user, as: style, context)
+    return OpenSession(live, of: user, as: style, context)
   }
 
   /// Sends the event of a user on a device.
@@ -94,21 +94,21 @@ package enum Devices {
     Event(action, of: user, at: place).record(in: transaction, by: .user(of: transaction.app.id))
   }
 
-  /// Returns new tokens for a browser that has its device credential in a cookie.
+  /// Renews the session of a browser that has its device credential in a cookie.
   ///
   /// If the app forbids switching, only the active user can refresh. The time of the device's last
   /// use is an hour old at most.
   /// - Parameters:
-  ///   - user: the user of the tokens; nil for the active user. A page that names its user keeps
+  ///   - user: the user of the session; nil for the active user. A page that names its user keeps
   ///     that user when another page switches.
   ///   - style: the protocol of the wire; sessions of other protocols do not count.
   ///   - context: the context of the request.
-  /// - Returns: the tokens.
+  /// - Returns: the session.
   /// - Throws: `.deviceUnknown`, `.sessionEnded` if the user is not logged in or no user is
   ///   active, `.databaseUnavailable`.
   @EventLoop package static func refresh(
     of user: UserID?, as style: SessionStyle = .native, _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
+  ) async throws(Failure) -> OpenSession {
     let proof = try known(context)
     let settings = context.app.sessionSettings
     var batch = ReadBatch()
@@ -143,7 +143,7 @@ package enum Devices {
       return try await refreshed.rows().first
     }
     guard let live else { throw .sessionEnded }
-    return try await Sessions.grant(live, of: found.user, as: style, context)
+    return OpenSession(live, of: found.user, as: style, context)
   }
 
   /// Logs a user out of the device; changes nothing if the user is already logged out.

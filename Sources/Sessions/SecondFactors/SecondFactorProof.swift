@@ -14,12 +14,12 @@ extension Sessions {
   ///   - user: the user.
   ///   - style: the style of the new session.
   ///   - context: the context of the request.
-  /// - Returns: the tokens of the new session.
+  /// - Returns: the new session.
   /// - Throws: `.invalidCode`, `.mfaDisabled`, `.tooManyAttempts`, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func passSecondFactor(
     _ code: String, of user: UserID, as style: SessionStyle, _ context: RequestContext
-  ) async throws(Failure) -> TokenSet {
+  ) async throws(Failure) -> OpenSession {
     try SecondFactors.requireOffered(context)
     try await context.requireSession(of: user)
     try await RateLimits.countChange(of: user, context)
@@ -43,7 +43,7 @@ extension Sessions {
           return live
         }
       }
-      return try await grant(live, of: user, as: style, context)
+      return OpenSession(live, of: user, as: style, context)
     } catch .invalidCode {
       try await SecondFactors.recordFailure(of: user, context)
       throw .invalidCode

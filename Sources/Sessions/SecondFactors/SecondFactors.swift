@@ -51,12 +51,12 @@ import Tenancy
   ///   - user: the user.
   ///   - style: the style of the new session.
   ///   - context: the context of the request.
-  /// - Returns: the tokens of the new session, and new recovery codes in place of those from before.
+  /// - Returns: the new session, and new recovery codes in place of those from before.
   /// - Throws: `.invalidCode`, `.notFound` if the factor is confirmed already, and as `enroll`.
   package static func confirm(
     _ code: String, of factor: FactorID, by user: UserID, as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
+  ) async throws(Failure) -> (session: OpenSession, recoveryCodes: [String]) {
     try requireOffered(context)
     let (live, codes) = try await context.transaction {
       transaction async throws(Failure) -> (LiveSession, [String]) in
@@ -71,7 +71,7 @@ import Tenancy
       )
       return (live, codes)
     }
-    return (try await Sessions.grant(live, of: user, as: style, context), codes)
+    return (OpenSession(live, of: user, as: style, context), codes)
   }
 
   /// Returns the caller's confirmed factors, the oldest first, and how many recovery codes are left.

@@ -96,7 +96,7 @@ import WireKit
             flow, by: code, as: .pages, visit.context
           )
           recoveryCodes = result.recoveryCodes
-          return result.grant
+          return result.session
         } catch .wrongCredentials {
           // The password has changed since the first step.
           throw .authorizationExpired

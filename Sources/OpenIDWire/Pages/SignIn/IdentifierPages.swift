@@ -143,9 +143,9 @@ import WireKit
     let credentials = Credentials(email: email, password: password)
     var mailed: String?
     let next = try await visit.signIn(on: .signUp, wrong: .emailTaken) {
-      () async throws(Failure) -> Sessions.TokenSet? in
+      () async throws(Failure) -> OpenSession? in
       switch try await Users.register(credentials, as: .pages, visit.context) {
-      case .signedIn(let tokens): return tokens
+      case .signedIn(let session): return session
       case .codeMailed(let flow):
         mailed = flow
         return nil

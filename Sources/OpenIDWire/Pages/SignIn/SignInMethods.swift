@@ -31,21 +31,21 @@ extension Visit {
   ///   - page: the page of the form.
   ///   - wrong: the error of a wrong password or code.
   ///   - flow: the flow of a mailed code; nil for other credentials.
-  ///   - verb: returns the tokens, of which only the secret of the device is used; nil if a mailed code
+  ///   - verb: returns the session, of which only the secret of the device is used; nil if a mailed code
   ///     completes the sign-in.
   /// - Returns: the next page, or the same with errors.
   /// - Throws: a failure that has a page of its own.
   func signIn(
     on page: SignInPage, wrong: FormError.Kind, flow: String? = nil,
-    _ verb: @EventLoop () async throws(Failure) -> Sessions.TokenSet?
+    _ verb: @EventLoop () async throws(Failure) -> OpenSession?
   ) async throws(Failure) -> Next {
     do throws(Failure) {
-      var tokens: Sessions.TokenSet?
+      var session: OpenSession?
       let errors = try await call.errors(wrong: wrong, flow: flow) { () async throws(Failure) in
-        tokens = try await verb()
+        session = try await verb()
       }
-      guard errors.isEmpty, let tokens else { return .errors(errors, on: page) }
-      return complete(tokens)
+      guard errors.isEmpty, let session else { return .errors(errors, on: page) }
+      return complete(session)
     } catch let error where error.is(.additionalFactorRequired) {
       if page == .password || page == .signUp { BrowserNote.password.keep(email, call) }
       return try await beginSecondStep(error)
@@ -60,11 +60,11 @@ extension Visit {
   }
 
   /// Keeps that the user has signed in here.
-  func complete(_ tokens: Sessions.TokenSet) -> Next {
-    state.user = tokens.user
+  func complete(_ session: OpenSession) -> Next {
+    state.user = session.user
     state.hasAuthenticated = true
     state.hasActed = true
-    state.deviceSecret = tokens.deviceSecret
+    state.deviceSecret = session.deviceSecret
     state.endStage()
     return .proceed
   }
