@@ -2,7 +2,7 @@ import Configuration
 import HTTP
 import JSON
 import Outbound
-import RateLimiting
+@testable import RateLimiting
 import Testing
 
 @testable import Accounts
