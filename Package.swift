@@ -313,7 +313,8 @@ let package = Package(
     .target(
       name: "ParraWire",
       dependencies: [
-        "Records", "Permissions", "RateLimiting", "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
+        "Records", "Permissions", "RateLimiting", "Accounts", "Documents", "Encoding", "EventLoop",
+        "HTTP", "JSON",
         "Runtime",
         "Sessions",
         "Tenancy", "WebTokens", "WireKit",
@@ -339,7 +340,9 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
-        "Records", "IdentitySubjects", "RateLimiting", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "WireKit", "AccountPages", "HostedPages",
+        "Records", "IdentitySubjects", "RateLimiting", "Accounts", "Delivery", "Encoding",
+        "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "PasswordHashes", "Runtime",
+        "Sessions", "Tenancy", "WireKit", "AccountPages", "HostedPages",
       ],
       swiftSettings: domain
     ),

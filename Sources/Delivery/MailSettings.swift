@@ -137,11 +137,11 @@ extension RecordReader {
     }
     let parts = [
       (
-        "subject", .subject, of, kind, .english, .source, .texts,
+        "subject", ColumnRule.subject(of: kind), Catalog.english.source(of: kind.texts.subject),
         "subject of \(kind.meaning); placeholders: \(places(kind.subjectPlaces))"
       ),
       (
-        "text", .body(of: kind), Catalog.english.source(of: kind.texts.text),
+        "text", ColumnRule.body(of: kind), Catalog.english.source(of: kind.texts.text),
         "text of \(kind.meaning); placeholders: \(places(kind.places))"
       ),
     ]

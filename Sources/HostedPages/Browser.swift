@@ -3,7 +3,7 @@ package import EventLoop
 package import HTTP
 import JSON
 package import OpenID
-import Runtime
+package import Runtime
 package import WireKit
 
 /// The browser of a request, which a cookie identifies from page to page.

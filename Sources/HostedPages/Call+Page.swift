@@ -10,6 +10,7 @@ package import Pages
 package import Runtime
 package import Tenancy
 import WireKit
+import Records
 
 extension Call {
   /// The pages of the app of the request.

@@ -41,7 +41,7 @@ package import Runtime
         try await counted()
         return try await begun.rows()
       }
-    } catch let error where error.type == .tooManyRequests || error.type == .tooManyAttempts {
+    } catch let error where error.is(.tooManyRequests) || error.is(.tooManyAttempts) {
       // This reports the limit, and records it.
       try await limit.requireLeft()
       throw error

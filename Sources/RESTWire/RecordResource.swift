@@ -40,7 +40,7 @@ import WireKit
       Operation(
         .post, all, access: .operator, takes: .body(.json(limit: bodyLimit), R.description),
         gives: [.created(R.shape, "The \(words.one).", fields: [.location])],
-        refuses: [R.taken.type],
+        refuses: [R.taken],
         summary: "Create: \(words.meaning)"
       ) { (call) async throws(Failure) in
         var members = try call.json.objectOfBody

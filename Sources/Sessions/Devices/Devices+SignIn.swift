@@ -174,7 +174,6 @@ extension RequestContext {
     keep(part)
     return part
   }
-  }
 }
 
 /// The networks from which users have signed in.
