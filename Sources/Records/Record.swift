@@ -20,13 +20,18 @@ package import Postgres
 /// From that follow the statements (`RecordTable`), the JSON of `/v1`, its reference and its
 /// errors, the audit event, the arguments of `dossier`, and the member in Auth0's API.
 ///
-/// *To add an attribute*, declare a property and read it, as above: it is stored in the column
-/// `attributes` of the table, without a migration. *To add a record*, write its type and its
-/// `RecordTable`, a migration for its table, its rules (`OwnedRecord` in `Tenancy`), and one line
-/// each in the lists `RecordResources.all` of `RESTWire` and `DossierCommand.subcommands`.
+/// *To add an attribute*, declare a property and read it, as above. The column `attributes` of the
+/// table stores it, so no migration is needed.
+///
+/// *To add a record*, write:
+///
+/// 1. a migration for its table, with the columns that `RecordTable` names;
+/// 2. its type with `words` and `table`, and its rules (`OwnedRecord` in `Tenancy`);
+/// 3. a line in `RecordResources` of `RESTWire`, and its routes in a chapter of the reference;
+/// 4. a line in `DossierCommand.subcommands`.
 ///
 /// Rules that are no attribute, such as "one issuer of an app may omit iss", are functions of the
-/// record's own file. What requests and not operators write, such as sessions, is no record.
+/// record's own file. Sessions and other rows that requests write are no records.
 package protocol Record: RecordPart {
   static var words: RecordWords { get }
   static var table: RecordTable<Self> { get }
@@ -70,7 +75,7 @@ package protocol RecordPart: Sendable {
     created = try row.bytes(3)
     sealed = try row.binary(ifAny: 6)
     appName = try row.text(7)
-    // What does not parse is an invalid value of each column.
+    // Each column counts as invalid if the text does not parse.
     var members = (try? JSON.parse(try row.bytes(4)))?.object
     if let attributes = (try? JSON.parse(try row.bytes(5)))?.object {
       for (name, value) in attributes { members?[name] = value }
@@ -100,9 +105,9 @@ package struct RecordWords: Sendable {
   /// For people, such as `API` and `APIs`.
   package let one: String
   package let many: String
-  /// What it is, in one sentence.
+  /// The kind of thing, in one sentence.
   package let meaning: String
-  /// What its deletion ends, in a sentence or two.
+  /// The effect of its deletion, in a sentence or two.
   package let consequence: String
   /// Whether routes and commands select its app apart, since its key is unique in the app only.
   package let isOfNamedApp: Bool

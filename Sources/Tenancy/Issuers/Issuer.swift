@@ -9,7 +9,7 @@ import WebTokens
 /// An issuer whose tokens (JWT) sign users in to an app.
 package typealias Issuer = Stored<IssuerRecord>
 
-/// What an operator declares of an issuer.
+/// The attributes of an issuer, as an operator sets them.
 ///
 /// The keys that verify its tokens are one of a URL, a key set, and a secret shared with it.
 package struct IssuerRecord: OwnedRecord {

@@ -8,7 +8,7 @@ package import Runtime
 /// An API of an app, which access tokens are for.
 package typealias ResourceServer = Stored<ResourceServerRecord>
 
-/// What an operator declares of an API.
+/// The attributes of an API, as an operator sets them.
 package struct ResourceServerRecord: OwnedRecord {
   package let identifier: String
   package let name: String
