@@ -194,6 +194,8 @@ let package = Package(
     .target(
       name: "RateLimiting",
       dependencies: [
+        "Records",
+
         "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "Tenancy",
       ],
       swiftSettings: domain + unchecked
@@ -209,7 +211,10 @@ let package = Package(
     ),
     .target(
       name: "Permissions",
-      dependencies: ["EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy"],
+      dependencies: [
+        "Records",
+        "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy",
+      ],
       swiftSettings: domain + unchecked
     ),
     .target(
@@ -324,6 +329,8 @@ let package = Package(
     .target(
       name: "HostedPages",
       dependencies: [
+        "Localization", "Records",
+
         "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "Imaging", "JSON", "OpenID",
         "Outbound", "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "WireKit",
       ],
@@ -332,6 +339,8 @@ let package = Package(
     .target(
       name: "AccountPages",
       dependencies: [
+        "Localization", "Records",
+
         "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "HostedPages", "JSON", "OpenID",
         "Pages", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
       ],
@@ -420,6 +429,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
+        "Records",
+
         "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "BreachedPasswords", "Accounts", "CCrypt", "Declarations", "Delivery",
         "Distribution",

@@ -1,6 +1,6 @@
 import Documents
 import JSON
-package import Runtime
+import Runtime
 import Tenancy
 package import Records
 

@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 package import Records
 
 /// The shapes of a record, which follow from its columns.

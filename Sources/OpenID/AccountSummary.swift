@@ -1,5 +1,5 @@
 package import Accounts
-package import EventLoop
+import EventLoop
 package import Postgres
 package import Runtime
 

@@ -1,7 +1,7 @@
 package import Documents
 package import JSON
 import Permissions
-package import Runtime
+import Runtime
 package import Tenancy
 package import Records
 

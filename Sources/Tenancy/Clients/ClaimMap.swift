@@ -1,4 +1,4 @@
-package import Runtime
+import Runtime
 package import JSON
 package import Records
 

@@ -1,6 +1,6 @@
 import JSON
 import WebTokens
-package import Runtime
+import Runtime
 package import Records
 
 /// The settings of a client.

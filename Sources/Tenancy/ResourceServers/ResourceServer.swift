@@ -1,6 +1,6 @@
 import Encoding
 package import EventLoop
-package import JSON
+import JSON
 package import Postgres
 package import Records
 package import Runtime
