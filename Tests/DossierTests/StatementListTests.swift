@@ -24,10 +24,12 @@ let allStatements = AllQueries.statements
     where !["Postgres", "Distribution", "Migrations", "dossier-migrate"].contains(module) {
       for (path, text) in try SourceFiles.all(of: module) {
         // Each value of these types names its statements by arguments, which its initializer uses.
-        let isOfTables =
-          text.contains("struct ExpiredRows {") || text.contains("struct SealedRows {")
-        if isOfTables {
-          for match in text.matches(of: /\b(page|deletion|change|removal): "([\w.]+)"/) {
+        let isOfTables = ["struct ExpiredRows {", "struct SealedRows {", "struct RecordTable<"]
+          .contains { text.contains($0) }
+        if isOfTables || text.contains("RecordTable<") {
+          for match in text.matches(
+            of: /\b(page|deletion|change|removal|list|show|lock|insert|delete): "([\w.]+)"/)
+          {
             names.insert(String(match.2))
           }
         }
@@ -36,7 +38,8 @@ let allStatements = AllQueries.statements
             names.insert(String(name))
           } else {
             let rest = text[match.range.upperBound...]
-            let isArgument = rest.prefixMatch(of: /(page|deletion|change|removal),/) != nil
+            let isArgument =
+              rest.prefixMatch(of: /(page|deletion|change|removal|names\.\w+),/) != nil
             if !isOfTables || !isArgument { unreadable.append("\(path): \(match.0)") }
           }
         }
