@@ -154,17 +154,17 @@ class ThreeHosts(unittest.TestCase):
             self.on("app1", f"sed -i '/^#* *{name} = /d' {CONFIGURATION}\n"
                             f"cat >>{CONFIGURATION} <<'LINE'\n{line}\nLINE")
 
-    def is_ready(self):
-        return self.on("app1", "curl -s http://127.0.0.1:8080/readyz", check=False) == "ready\n"
+    def register(self, email):
+        """Waits for a worker with a connection: one may be ready before another."""
+        wait_until(lambda: "user_id" in self.on("app1", REGISTER % email, check=False),
+                   what=f"the registration of {email}")
 
     def use_haproxy(self):
         script, = chapter(HAPROXY)
         self.on("app1", script)
         self.set_up(re.search(r"(?s)```ini\n(.*?)```", section(HAPROXY, HIGH_AVAILABILITY))[1])
         self.on("app1", "systemctl restart dossierd")
-        # One worker may be ready before another has a connection.
-        wait_until(lambda: "user_id" in self.on("app1", REGISTER % "two@example.com", check=False),
-                   what="a registration")
+        self.register("two@example.com")
 
     def change_the_leader(self):
         before = self.leader()
@@ -173,8 +173,7 @@ class ThreeHosts(unittest.TestCase):
         said = self.on("db1", f"printf '\\n\\n\\ny\\n' | {script.strip()}")
         self.assertIn("Successfully switched over", said)
         self.assertNotEqual(self.leader(), before)
-        wait_until(self.is_ready, what="readiness")
-        self.assertIn("user_id", self.on("app1", REGISTER % "three@example.com"))
+        self.register("three@example.com")
 
     def upgrade(self):
         upgrade, quiet = chapter("Upgrade PostgreSQL, Patroni or Debian")
@@ -184,8 +183,7 @@ class ThreeHosts(unittest.TestCase):
             said = self.on(name, quiet + upgrade)
             self.assertIn("Success", said)
             self.leader()
-        wait_until(self.is_ready, what="readiness")
-        self.assertIn("user_id", self.on("app1", REGISTER % "four@example.com"))
+        self.register("four@example.com")
 
 
 if __name__ == "__main__":
