@@ -11,10 +11,14 @@ extension Record {
     }
     members.append((key: "app", value: .slug))
     for column in table.shape.columns where !column.has(.secret) {
-      members.append((key: column.name, value: .shown(column)))
+      members.append((key: column.name, value: shown(column)))
     }
     for member in derived {
-      members.append((key: member.name, value: Shape.value(of: member.rule).saying(member.meaning)))
+      members.append(
+        (
+          key: member.name,
+          value: Shape.value(of: member.rule).named(name(of: member.name), member.meaning)
+        ))
     }
     members += [
       (key: "version", value: .count.like(1)), (key: "created_at", value: .time(Example.appMade)),
@@ -27,7 +31,7 @@ extension Record {
     var (required, optional): ([(key: String, value: Shape)], [(key: String, value: Shape)]) =
       words.isOfNamedApp ? ([], []) : ([(key: "app", value: .slug)], [])
     for column in table.shape.columns {
-      let member = (key: column.name, value: Shape.taken(column))
+      let member = (key: column.name, value: taken(column))
       if column.has(.required) { required.append(member) } else { optional.append(member) }
     }
     var example = JSONObject(words.isOfNamedApp ? [] : [("app", "adventure")])
@@ -48,7 +52,7 @@ extension Record {
     }
     return Shape.object(
       optional: columns.map {
-        (key: $0.name, value: $0.has(.required) ? .taken($0) : Shape.taken($0).orNull)
+        (key: $0.name, value: $0.has(.required) ? taken($0) : taken($0).orNull)
       }, isClosed: true
     )
     .named("\(words.type)Patch", "A merge patch; null resets a member to its default.")
@@ -56,19 +60,34 @@ extension Record {
   }
 }
 
-extension Shape {
+extension Record {
   /// Returns the shape of a column in a response.
-  fileprivate static func shown(_ column: Column) -> Shape {
+  private static func shown(_ column: Column) -> Shape {
     column.usual == .null ? taken(column).orNull : taken(column)
   }
 
   /// Returns the shape of a column in a request.
-  fileprivate static func taken(_ column: Column) -> Shape {
-    let shape = value(of: column.rule).saying(column.meaning)
+  ///
+  /// Client generators make a type of each shape of words or members, so these have names.
+  private static func taken(_ column: Column) -> Shape {
+    var shape = Shape.value(of: column.rule).saying(column.meaning)
+    switch column.rule.kind {
+    case .choice, .object: shape = shape.named(name(of: column.name), column.meaning)
+    default: break
+    }
     let example = column.example ?? (column.has(.required) ? .null : column.usual)
     return example == .null ? shape : shape.like(example)
   }
 
+  /// Returns the name of the type of an attribute, such as `ResourceServerTokenDialect`.
+  private static func name(of attribute: String) -> String {
+    attribute.split(separator: "_").reduce(words.type) {
+      $0 + $1.prefix(1).uppercased() + $1.dropFirst()
+    }
+  }
+}
+
+extension Shape {
   /// Returns the shape of the values that a rule allows.
   package static func value(of rule: ColumnRule) -> Shape {
     switch rule.kind {
