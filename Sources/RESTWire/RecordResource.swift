@@ -80,11 +80,20 @@ import WireKit
   private static func app(
     takenFrom members: inout JSONObject, _ call: Call
   ) async throws(Failure) -> App {
-    guard let name = members["app"] else {
-      throw .invalid([FieldError("/app", "missing", "This member is required.")])
-    }
-    guard let name = name.string else { throw .invalid([.wrongType("/app", "a string")]) }
+    let named = members["app"]
     members["app"] = nil
+    guard let name = named?.string else {
+      let fault =
+        named == nil
+        ? FieldError("/app", "missing", "This member is required.")
+        : .wrongType("/app", "a string")
+      do throws(Failure) {
+        _ = try R.table.checked(RecordPatch(members))
+      } catch {
+        throw .invalid([fault] + error.faults)
+      }
+      throw .invalid([fault])
+    }
     return try await Apps.record(of: name, call.context).app
   }
 
