@@ -200,6 +200,7 @@ struct ResourceServerBody {
     case "ignored_members", "id", "is_system": break
     default:
       if let column = RecordObject<ResourceServerRecord>.column(of: member) {
+        guard value != .null else { return reader.refuse(.wrongType("/\(member)", "a value")) }
         members[column.name] = value
       } else {
         ignored.append(member)
