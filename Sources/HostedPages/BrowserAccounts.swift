@@ -7,7 +7,7 @@ package import Runtime
 package import Sessions
 import WireKit
 
-/// What both account choosers do: that of a sign-in and that of the account page.
+/// The actions of both account choosers: that of a sign-in and that of the account page.
 extension Call {
   /// Returns the users that this browser knows, the active one first; none without a device.
   package func usersOfBrowser() async throws(Failure) -> [DeviceUser] {

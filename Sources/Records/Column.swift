@@ -6,7 +6,7 @@ package struct Column: Sendable {
   package let rule: ColumnRule
   /// The value of a record that has chosen none; null for a required column.
   package let usual: JSON
-  /// What the attribute does, for operators: a phrase without a capital letter and a period.
+  /// The effect of the attribute, for operators: a phrase without a capital letter and a period.
   package let meaning: String
   package let traits: [Trait]
 

@@ -1,7 +1,9 @@
 package import JSON
 package import Postgres
 
-/// What an operator owns, such as an API: its columns are declared once, and all else follows.
+/// A thing that an operator owns, such as an API.
+///
+/// It declares its columns once, and all else follows.
 ///
 /// The initializer reads each column, and so declares its name, rule, default, safe value and
 /// meaning:

@@ -10,7 +10,7 @@ package struct RecordTable<R: Record>: Sendable {
   package let shape: RecordShape
   /// The columns of a `Stored`, of the table `r`; `, ''` or the name of the app follows.
   package let columns: SQL
-  /// What the table has in columns of its own; all else is in `attributes`.
+  /// The attributes with columns of their own; all others are in `attributes`.
   private let ownNames: [String]
   /// The name of the key, which may be that of a column.
   package let keyName: String

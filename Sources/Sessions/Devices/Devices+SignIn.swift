@@ -136,7 +136,7 @@ package enum NextActive: String, CaseIterable, Sendable {
   case none
 }
 
-/// What a request has read of its device; most requests name no device.
+/// The facts that a request has read of its device; most requests name no device.
 @EventLoop private final class RequestDeviceRecord: RequestPart {
   var record: DeviceRecord??
   var users: (listed: ListedUsers, change: Int)?
