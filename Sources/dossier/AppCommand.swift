@@ -56,7 +56,7 @@ struct AppCommand: ParsableCommand {
           dossier app set session_days=30 allowed_origins=https://a.example
 
         Settings:
-        \(RecordShape.all.table)
+        \(RecordShape.all.columns.table)
         """)
     @OptionGroup var options: AppOptions
 

@@ -160,7 +160,7 @@ struct ClientCommand: ParsableCommand {
           dossier client set ID callback_urls=https://a.example/callback refresh_token_days=90
 
         Settings:
-        \(RecordShape.client.table)
+        \(RecordShape.client.columns.table)
         """)
     @OptionGroup var client: ClientArgument
 

@@ -28,7 +28,7 @@ extension RecordCommand {
           \(RecordArguments<Of>.notation)
 
           Attributes:
-          \(RecordArguments<Of>.table { _ in true })
+          \(Of.table.shape.columns.table)
           """, aliases: ["add"])
     }
     @OptionGroup var options: AppOptions
@@ -92,7 +92,7 @@ extension RecordCommand {
           those; with --json, all.
 
           Attributes:
-          \(RecordArguments<Of>.table { !$0.has(.immutable) })
+          \(Of.table.shape.columns.filter { !$0.has(.immutable) }.table)
           """)
     }
     @OptionGroup var record: RecordArgument<Of>
@@ -166,16 +166,6 @@ enum RecordArguments<R: OwnedRecord> {
     content of a file, and @- that of standard input. null resets an attribute. \
     attribute.member=value sets a member of an object, and null removes it.
     """
-  }
-
-  /// The attributes with their descriptions.
-  static func table(_ isShown: (Column) -> Bool) -> String {
-    let columns = R.table.shape.columns.filter(isShown)
-    let width = columns.map(\.name.count).max() ?? 0
-    return columns.map { column in
-      let padding = String(repeating: " ", count: width - column.name.count)
-      return "  \(column.name)\(padding)  \(column.meaning)"
-    }.joined(separator: "\n")
   }
 
   /// Returns the merge patch of attributes.

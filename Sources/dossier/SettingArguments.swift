@@ -10,15 +10,6 @@ extension RecordShape {
     setting to its default. The command changes all settings or none.
     """
 
-  /// The settings with their descriptions.
-  var table: String {
-    let width = columns.map(\.name.count).max() ?? 0
-    return columns.map { setting in
-      let padding = String(repeating: " ", count: width - setting.name.count)
-      return "  \(setting.name)\(padding)  \(setting.meaning)"
-    }.joined(separator: "\n")
-  }
-
   /// Returns the merge patch of settings that an operator has typed.
   ///
   /// The API reports an unknown setting together with the other errors.
@@ -26,6 +17,17 @@ extension RecordShape {
     JSONObject(
       arguments.map { ($0.name, column(named: $0.name)?.rule.value(of: $0.value) ?? .null) }
     )
+  }
+}
+
+extension [Column] {
+  /// The columns with their descriptions.
+  var table: String {
+    let width = map(\.name.count).max() ?? 0
+    return map { column in
+      let padding = String(repeating: " ", count: width - column.name.count)
+      return "  \(column.name)\(padding)  \(column.meaning)"
+    }.joined(separator: "\n")
   }
 }
 
