@@ -106,8 +106,7 @@ extension OwnedRecord {
   package func find(
     _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> Stored<R> {
-    // PostgreSQL refuses a text with NUL.
-    guard !key.utf8.contains(0) else { throw .notFound }
+    try requireStorable(key)
     guard let found = try await context.first(statements.show, app?.text, key) else {
       throw .notFound
     }
@@ -158,7 +157,7 @@ extension OwnedRecord {
     _ key: String, of app: AppID?, by patch: RecordPatch, if condition: VersionCondition,
     _ context: RequestContext
   ) async throws(Failure) -> Stored<R> {
-    guard !key.utf8.contains(0) else { throw .notFound }
+    try requireStorable(key)
     return try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(statements.lock, app?.text, key)
       guard let before = found.first else { throw .notFound }
@@ -184,12 +183,19 @@ extension OwnedRecord {
   package func delete(
     _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure) {
-    guard !key.utf8.contains(0) else { throw .notFound }
+    try requireStorable(key)
     try await context.transaction { transaction async throws(Failure) in
       let deleted = try await transaction.run(statements.delete, app?.text, key)
       guard let app = deleted.first else { throw .notFound }
       note(.delete, key, JSONObject(), in: transaction, app)
     }
+  }
+
+  /// Refuses a key with NUL, which PostgreSQL cannot store.
+  ///
+  /// - Throws: `.notFound`.
+  private func requireStorable(_ key: String) throws(Failure) {
+    guard !key.utf8.contains(0) else { throw .notFound }
   }
 
   private func note(
