@@ -63,8 +63,6 @@ package protocol RecordPart: Sendable {
   package let record: R
   /// The stored values: those that differ from the defaults.
   package let chosen: JSONObject
-  /// The names of invalid stored values, which are replaced by their safest values.
-  package let misfits: [String]
   /// The time of its creation, as PostgreSQL writes it.
   package let created: [UInt8]
   /// Its sealed secret; nil without one.
@@ -86,7 +84,6 @@ package protocol RecordPart: Sendable {
     }
     var reader = RecordReader(members)
     record = R(&reader)
-    misfits = reader.misfits
     chosen = members ?? JSONObject()
   }
 

@@ -94,30 +94,26 @@ package struct RecordChange: Sendable {
     }.map(\.name)
   }
 
+  /// The members of the patch, as an audit event shows them.
+  package var audited: JSONObject { Self.shown(patch, but: secrets) }
+
+  /// The values before of the members of the patch, as an audit event shows them.
+  package var auditedBefore: JSONObject {
+    Self.shown(
+      JSONObject(patch.compactMap { name, _ in before[name].map { (name, $0) } }), but: secrets)
+  }
+
+  private var secrets: [String] { shape.columns.filter { $0.has(.secret) }.map(\.name) }
+
   /// The longest value in an audit event; for longer ones, such as email texts, it has only the
   /// name.
   private static let longest = 200
 
-  /// The members of the patch as an audit event shows them, with the values before.
-  package var audited: JSONObject {
-    var shown = JSONObject()
-    for (name, value) in patch {
-      shown[name] = Self.shown(value, isSecret: shape.column(named: name)?.has(.secret) == true)
-    }
-    return shown
-  }
-
-  /// The values before of what the patch names, as an audit event shows them.
-  package var auditedBefore: JSONObject {
-    var shown = JSONObject()
-    for (name, _) in patch {
-      guard let value = before[name] else { continue }
-      shown[name] = Self.shown(value, isSecret: shape.column(named: name)?.has(.secret) == true)
-    }
-    return shown
-  }
-
-  private static func shown(_ value: JSON, isSecret: Bool) -> JSON {
-    isSecret || value.serialized().count > longest ? "…" : value
+  /// Returns values as an audit event shows them: of secrets and long values, only the name.
+  package static func shown(_ values: JSONObject, but secrets: [String] = []) -> JSONObject {
+    JSONObject(
+      values.map { name, value in
+        (name, secrets.contains(name) || value.serialized().count > longest ? "…" : value)
+      })
   }
 }

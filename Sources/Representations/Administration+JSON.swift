@@ -31,6 +31,7 @@ extension AppRecord {
 extension Stored {
   /// The record with every column, and what follows from them; no secrets.
   package var json: JSON {
+    let values = values
     var object = JSONObject()
     if values[R.table.keyName] == nil { object["id"] = .string(key) }
     object["app"] = .string(appName)

@@ -246,7 +246,7 @@ extension Apps {
 extension AppChange {
   fileprivate var audited: JSON {
     var detail = JSONObject()
-    if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
+    if settings.count > 0 { detail["settings"] = .object(RecordChange.shown(settings)) }
     if let hosts { detail["hosts"] = .array(hosts.map(JSON.string)) }
     return .object(detail)
   }
@@ -294,21 +294,6 @@ package struct AppCatalog: Sendable {
 
   package init(settings: RecordShape, parts: [any AppPart.Type]) {
     (self.settings, self.parts) = (settings, parts)
-  }
-}
-
-/// The settings of a change, as its audit event shows them.
-enum AuditedSettings {
-  /// The longest value in an audit event; for longer ones, such as mail texts, it has only the
-  /// name.
-  private static let longest = 200
-
-  static func shown(_ settings: JSONObject) -> JSON {
-    var shown = JSONObject()
-    for (name, value) in settings {
-      shown[name] = value.serialized().count <= longest ? value : "…"
-    }
-    return .object(shown)
   }
 }
 

@@ -81,7 +81,7 @@ package struct ClientChange: Sendable {
     if let name { detail["name"] = .string(name) }
     if let scopes { detail["scopes"] = .array(scopes.map(JSON.string)) }
     if let isDisabled { detail["disabled"] = .bool(isDisabled) }
-    if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
+    if settings.count > 0 { detail["settings"] = .object(RecordChange.shown(settings)) }
     return detail
   }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import Records
 package import Postgres
 package import Runtime
 
@@ -33,7 +34,7 @@ extension Clients {
         ("client_id", .string(id.text)), ("kind", .string(client.kind.rawValue)),
         ("name", .string(client.name)), ("scopes", .array(names.map(JSON.string))),
       ])
-      if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
+      if settings.count > 0 { detail["settings"] = .object(RecordChange.shown(settings)) }
       Event("client_create", detail: .object(detail)).record(
         in: transaction, app: app ?? .deployment
       )
