@@ -297,9 +297,18 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
+      name: "Reference",
+      dependencies: [
+        "Declarations", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "Operators", "Pages",
+        "Records", "Runtime", "WireKit",
+      ],
+      resources: [.embedInCode("reference.css"), .embedInCode("reference.js")],
+      swiftSettings: domain
+    ),
+    .target(
       name: "RESTWire",
       dependencies: [
-        "Records", "Permissions", "RateLimiting",
+        "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "WireKit", "Outbound",
@@ -487,7 +496,7 @@ let package = Package(
         "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
-        "Declarations",
+        "Declarations", "Pages", "Reference",
         "TestSupport", "WireKit",
         "dossier-pictures",
         "dossierd",

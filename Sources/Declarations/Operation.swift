@@ -167,6 +167,11 @@ package struct Chapter: Sendable {
   }
 }
 
+extension FieldName {
+  /// The secret of the device, or `cookie` to store the secret in a cookie.
+  package static let device = FieldName("Dossier-Device")
+}
+
 extension Operation {
   /// All kinds of problems that the route can return.
   package var problems: [ErrorType] {

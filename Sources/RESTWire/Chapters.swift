@@ -130,9 +130,6 @@ extension RESTWire {
 }
 
 extension RESTWire {
-  /// The chapters without the operations for API clients and operators.
-  static let chaptersOfUsers = chapters.map(\.ofUsers).filter { !$0.operations.isEmpty }
-
   /// The types of error with a page, by status and code: those that routes declare, and others that
   /// precede a route, or that only other wires return.
   static let problems = ErrorType.sorted(

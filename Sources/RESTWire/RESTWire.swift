@@ -52,8 +52,6 @@ extension FieldName {
     FieldName("Traceparent"), FieldName("Tracestate"), FieldName("Baggage"),
     FieldName("Sentry-Trace"),
   ]
-  /// The secret of the device, or `cookie` to store the secret in a cookie.
-  package static let device = FieldName("Dossier-Device")
 }
 
 /// A path of user data: `/v1/me` for the user, `/v1/users/{user}` for API clients.

@@ -5,14 +5,12 @@ import EventLoop
 import HTTP
 import JSON
 import Pages
+import Reference
 import WireKit
 import Records
 
 /// `/openapi.json`, `/reference` and `/problems/{code}`.
 @EventLoop enum ReferenceResource {
-  /// The maximum number of characters of a search.
-  nonisolated static let queryLimit = 100
-
   nonisolated private static let page = Answer(
     status: .ok, says: "A page.", shape: nil, types: [.html]
   )
@@ -52,8 +50,9 @@ import Records
       ],
       summary: "Read the stylesheet or the script of the reference"
     ) { (call) throws(Failure) in
-      let files = [ReferenceFiles.stylesheet, ReferenceFiles.script]
-      guard let response = files.response(for: call.text("file")) else { throw .notFound }
+      guard let response = ReferenceFiles.all.response(for: call.text("file")) else {
+        throw .notFound
+      }
       return response
     },
     Operation(
@@ -68,32 +67,18 @@ import Records
     },
   ]
 
-  /// The references that this worker has rendered.
-  private static var references: [ReferenceAudience: Reference] = [:]
-  /// The renderings, which requests that arrive meanwhile share.
-  private static var renderings: [ReferenceAudience: SharedTask<Reference, Never>] = [:]
-
   private static func reference(for call: Call) async throws(Failure) -> Reference {
     await reference(try ReferenceQuery(call, knows: ["for"]).audience, call)
   }
 
-  private static func reference(_ audience: ReferenceAudience, _ call: Call) async -> Reference {
-    await rendered(for: audience, call.context.apps.catalog.settings)
+  private static func reference(_ audience: Reference.Audience, _ call: Call) async -> Reference {
+    await Reference.shared(for: audience, subject(call.context.apps.catalog.settings))
   }
 
-  /// Returns the worker's reference for an audience, and renders it once.
-  static func rendered(
-    for audience: ReferenceAudience, _ catalog: RecordShape
-  ) async -> Reference {
-    if let reference = references[audience] { return reference }
-    let rendering = renderings[audience] ?? SharedTask()
-    renderings[audience] = rendering
-    let task = rendering.begin {
-      let reference = await Reference.rendered(for: audience, catalog)
-      references[audience] = reference
-      return reference
+  nonisolated static func subject(_ settings: RecordShape) -> Reference.Subject {
+    Reference.Subject(RESTWire.chapters, settings, RESTWire.problems) {
+      Problem(Failure($0)).json(of: nil)
     }
-    return await task.value.get()
   }
 
   private static func show(_ page: [UInt8]) -> Response { show("text/html; charset=utf-8", page) }
@@ -111,7 +96,7 @@ import Records
 
 /// The query of a page of the reference.
 private struct ReferenceQuery {
-  let audience: ReferenceAudience
+  let audience: Reference.Audience
   /// The text to search for; nil for none.
   let text: String?
 
@@ -132,8 +117,8 @@ private struct ReferenceQuery {
       faults.append(FieldError(ofParameter: "for", "for", "The parameter for must be users."))
     }
     let search = values["q"] ?? ""
-    if search.unicodeScalars.count > ReferenceResource.queryLimit {
-      let rule = "q may have at most \(ReferenceResource.queryLimit) characters."
+    if search.unicodeScalars.count > Reference.queryLimit {
+      let rule = "q may have at most \(Reference.queryLimit) characters."
       faults.append(FieldError(ofParameter: "q", "q", rule))
     }
     guard faults.isEmpty else { throw .invalid(faults) }
@@ -144,6 +129,6 @@ private struct ReferenceQuery {
 extension QueryParameter {
   fileprivate static let search = QueryParameter(
     name: "q", says: "the words to search for",
-    shape: .text(0...ReferenceResource.queryLimit).like("forgot password")
+    shape: .text(0...Reference.queryLimit).like("forgot password")
   )
 }

@@ -3,6 +3,7 @@ import Testing
 import WireKit
 
 @testable import RESTWire
+@testable import Reference
 
 /// Tests the tables of the reference whose keys are routes.
 @Suite struct EverydayWordsTests {

@@ -1,3 +1,4 @@
+import Declarations
 import EventLoop
 import FoundationEssentials
 import HTTP

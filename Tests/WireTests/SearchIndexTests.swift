@@ -1,23 +1,24 @@
+import Pages
 import Testing
 
-@testable import RESTWire
+@testable import Reference
 
 @Suite struct SearchIndexTests {
   private static let index = SearchIndex(
     [
-      ReferencePage(
+      Page(
         slug: "signing-in",
         title: "Signing in",
         summary: "These routes need no token.",
         sections: [
-          ReferenceSection(
+          Section(
             id: "register", title: "Register an address", tag: "API client",
             detail: "POST /v1/register", isRoute: true, words: "sign up email_taken",
-            prose: "<p title=\"hidden\">Sends a <code>Zürich</code> mail.</p>"
+            content: #"<p title="hidden">Sends a <code>Zürich</code> mail.</p>"#
           ),
-          ReferenceSection(
+          Section(
             id: "login", title: "Sign in", detail: "POST /v1/login", isRoute: true,
-            rows: [ReferenceRow(id: "set", title: "$set", detail: "Sets a value.", markup: "mail")]
+            items: [Item(id: "set", title: "$set", detail: "Sets a value.", content: "mail")]
           ),
         ]
       )

@@ -1,3 +1,4 @@
+import Declarations
 import Accounts
 import Runtime
 import Sessions

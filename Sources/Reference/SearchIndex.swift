@@ -1,5 +1,5 @@
-import Declarations
 import Encoding
+import Pages
 
 /// Finds places of the reference by words.
 ///
@@ -28,7 +28,7 @@ struct SearchIndex {
   /// The best rank of each word, by place.
   private var ranks: [[Int: Rank]] = []
 
-  init(_ pages: [ReferencePage], _ audience: ReferenceAudience) {
+  init(_ pages: [Page], _ audience: Reference.Audience) {
     var found: [[UInt8]: [Int: Rank]] = [:]
     func note(_ text: String, _ rank: Rank) {
       for word in Self.words(of: text) where found[word]?[places.count - 1] == nil {
@@ -42,17 +42,26 @@ struct SearchIndex {
       )
       note(page.title, .title)
       note("\(page.summary) \(page.words)", .words)
-      note(Markup.text(of: page.introduction), .text)
+      note(page.introduction.words, .text)
       for section in page.sections {
-        places.append(Place(section, in: page, audience))
+        places.append(
+          Place(
+            title: section.title, tag: section.tag, detail: section.detail,
+            isRoute: section.isRoute, chapter: page.title,
+            address: audience.link(page.slug, section.id)
+          ))
         note("\(section.title) \(section.tag ?? "")", .title)
         note("\(section.detail) \(section.words)", .words)
-        note(Markup.text(of: section.prose + section.example), .text)
-        for row in section.rows {
-          places.append(Place(row, in: page, audience))
-          note(row.title, .title)
-          note(row.detail, .words)
-          note(Markup.text(of: row.markup), .text)
+        for part in [section.content] + section.examples { note(part.words, .text) }
+        for item in section.items {
+          places.append(
+            Place(
+              title: item.title, detail: item.detail, chapter: page.title,
+              address: item.address ?? audience.link(page.slug, item.id)
+            ))
+          note(item.title, .title)
+          note(item.detail, .words)
+          note(item.content.words, .text)
         }
       }
     }
@@ -114,23 +123,5 @@ struct SearchIndex {
     text.lowercased().utf8
       .split { !$0.isLetterOrDigit && $0 != UInt8(ascii: "$") && $0 < 0x80 }
       .map(Array.init)
-  }
-}
-
-extension SearchIndex.Place {
-  fileprivate init(
-    _ section: ReferenceSection, in page: ReferencePage, _ audience: ReferenceAudience
-  ) {
-    self.init(
-      title: section.title, tag: section.tag, detail: section.detail, isRoute: section.isRoute,
-      chapter: page.title, address: audience.link(page.slug, section.id)
-    )
-  }
-
-  fileprivate init(_ row: ReferenceRow, in page: ReferencePage, _ audience: ReferenceAudience) {
-    self.init(
-      title: row.title, detail: row.detail, chapter: page.title,
-      address: row.address ?? audience.link(page.slug, row.id)
-    )
   }
 }

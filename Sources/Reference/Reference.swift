@@ -1,0 +1,118 @@
+package import Declarations
+package import EventLoop
+package import JSON
+import Pages
+package import Records
+package import Runtime
+
+/// The reference for one audience: pages, their search, and the OpenAPI document.
+///
+/// A worker renders each page once.
+@EventLoop package final class Reference {
+  /// The subjects of the reference: routes, settings and errors.
+  package struct Subject: Sendable {
+    let chapters: [Chapter]
+    let settings: RecordShape
+    /// The types of error, by status and code.
+    let errors: [ErrorType]
+    /// Returns the body of an error, as an example.
+    let problem: @Sendable (ErrorType) -> JSON
+
+    package init(
+      _ chapters: [Chapter], _ settings: RecordShape, _ errors: [ErrorType],
+      problem: @escaping @Sendable (ErrorType) -> JSON
+    ) {
+      (self.chapters, self.settings) = (chapters, settings)
+      (self.errors, self.problem) = (errors, problem)
+    }
+  }
+
+  /// The readers for whom the reference is rendered.
+  package enum Audience: Sendable {
+    case all
+    /// Without the routes for API clients and operators.
+    case users
+
+    /// The query of the reference's links.
+    var query: String { self == .users ? "?for=users" : "" }
+
+    /// Returns the address of a page, or of a place in it.
+    func link(_ page: String, _ place: String? = nil) -> String {
+      "/reference/\(page)\(query)\(place.map { "#\($0)" } ?? "")"
+    }
+  }
+
+  /// The maximum number of characters of a search.
+  package nonisolated static let queryLimit = 100
+
+  private let builder: PageBuilder
+  private var pages: [Page] = []
+  /// The rendered pages by their addresses, of which there is a fixed number.
+  private var rendered: [String: [UInt8]] = [:]
+
+  /// The references that this worker has made.
+  private static var references: [Audience: Reference] = [:]
+  /// The references in the making, which requests that arrive meanwhile share.
+  private static var makings: [Audience: SharedTask<Reference, Never>] = [:]
+
+  private init(_ builder: PageBuilder) { self.builder = builder }
+
+  /// Returns the worker's reference for an audience, and makes it once.
+  package static func shared(for audience: Audience, _ subject: Subject) async -> Reference {
+    if let reference = references[audience] { return reference }
+    let making = makings[audience] ?? SharedTask()
+    makings[audience] = making
+    let task = making.begin {
+      let reference = await made(for: audience, subject)
+      references[audience] = reference
+      return reference
+    }
+    return await task.value.get()
+  }
+
+  /// Makes a reference, a page in each turn of the loop, so that other requests run between them.
+  static func made(for audience: Audience, _ subject: Subject) async -> Reference {
+    let reference = Reference(PageBuilder(subject, audience))
+    for page in reference.builder.pages {
+      await EventLoop.sleep(for: .zero)
+      reference.pages.append(page())
+    }
+    await EventLoop.sleep(for: .zero)
+    return reference
+  }
+
+  /// The OpenAPI document.
+  package private(set) lazy var document =
+    OpenAPI.document(of: builder.chapters, builder.shapes, builder.subject.errors).serialized()
+
+  private lazy var view = PageView(audience: builder.audience, pages: pages)
+  private lazy var index = SearchIndex(pages, builder.audience)
+
+  /// The page with the list of chapters.
+  package var start: [UInt8] { once("") { view.start(builder.start) } }
+
+  /// Returns the page of a chapter, or nil if there is no such chapter.
+  package func chapter(_ slug: String) -> [UInt8]? {
+    guard let index = pages.firstIndex(where: { $0.slug.hasSameBytes(as: slug) }) else {
+      return nil
+    }
+    return once(pages[index].slug) { view.chapter(index) }
+  }
+
+  /// Returns the page of a kind of error.
+  package func problem(_ type: ErrorType) -> [UInt8] {
+    once("problems/\(type.code)") { view.problem(builder.problem(type)) }
+  }
+
+  /// Returns the page with the results of a search.
+  package func results(for query: String) -> [UInt8] {
+    Array(view.results(index.places(matching: query), for: query).html.utf8)
+  }
+
+  private func once(_ address: String, _ render: () -> Markup) -> [UInt8] {
+    if let page = rendered[address] { return page }
+    let page = Array(render().html.utf8)
+    rendered[address] = page
+    return page
+  }
+}
