@@ -5,12 +5,23 @@ package import Records
 extension Record {
   /// The record in a response.
   package static var shape: Shape {
+    Shape.object(members: members).named(words.type, words.meaning)
+  }
+
+  /// The record in the response to its creation, which has a secret that the server made.
+  package static var made: Shape {
+    guard let shownOnce else { return shape }
+    let secret = Shape.text.saying(shownOnce).like(.string(Example.secretOfClient))
+    return Shape.object(members: members, optional: [(key: "secret", value: secret)])
+      .named("\(words.type)WithSecret", "\(words.meaning) With its new secret.")
+  }
+
+  private static var members: [(key: String, value: Shape)] {
     var members: [(key: String, value: Shape)] = []
-    if table.shape.column(named: table.keyName) == nil {
-      members.append((key: "id", value: .parameter(words.parameter)))
-    }
-    members.append((key: "app", value: .slug))
-    for column in table.shape.columns where !column.has(.secret) {
+    if table.hasID { members.append((key: "id", value: .parameter(words.parameter))) }
+    members.append((key: "app", value: words.mayLackApp ? .slug.orNull : .slug))
+    for column in table.shape.columns
+    where !column.has(.secret) && !(table.hasID && column.name == table.keyName) {
       members.append((key: column.name, value: shown(column)))
     }
     for member in derived {
@@ -20,16 +31,15 @@ extension Record {
           value: Shape.value(of: member.rule).named(name(of: member.name), member.meaning)
         ))
     }
-    members += [
+    return members + [
       (key: "version", value: .count.like(1)), (key: "created_at", value: .time(Example.appMade)),
     ]
-    return Shape.object(members: members).named(words.type, words.meaning)
   }
 
   /// The body that creates a record.
   package static var description: Shape {
     var (required, optional): ([(key: String, value: Shape)], [(key: String, value: Shape)]) =
-      words.isOfNamedApp ? ([], []) : ([(key: "app", value: .slug)], [])
+      words.isOfNamedApp ? ([], []) : ([(key: "app", value: appOfNew)], [])
     for column in table.shape.columns {
       let member = (key: column.name, value: taken(column))
       if column.has(.required) { required.append(member) } else { optional.append(member) }
@@ -41,6 +51,11 @@ extension Record {
     return Shape.object(members: required, optional: optional, isClosed: true)
       .named("\(words.type)Description", "The attributes of a new record: \(words.meaning)")
       .like(.object(example))
+  }
+
+  private static var appOfNew: Shape {
+    words.mayLackApp
+      ? .slug.orNull.saying("null makes it one of the operator, for all apps") : .slug
   }
 
   /// The merge patch that changes a record.

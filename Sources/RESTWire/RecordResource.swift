@@ -11,7 +11,12 @@ import WireKit
 /// The routes of a record, for the operator: list, create, read, change and delete.
 @EventLoop enum RecordResource<R: OwnedRecord> {
   /// Checks a record to create by what only the wire knows.
-  typealias Check = @EventLoop @Sendable (JSONObject, App, Call) throws(Failure) -> Void
+  typealias Check = @EventLoop @Sendable (JSONObject, App?, Call) throws(Failure) -> Void
+  typealias Change =
+    @EventLoop @Sendable (String, AppID?, RecordPatch, VersionCondition, RequestContext)
+    async throws(Failure) -> Stored<R>
+  typealias Deletion =
+    @EventLoop @Sendable (String, AppID?, RequestContext) async throws(Failure) -> Void
 
   /// In bytes: room for two hundred scopes with long descriptions, and for a key set.
   private nonisolated static var bodyLimit: Int { 262_144 }
@@ -20,10 +25,14 @@ import WireKit
 
   /// Returns the routes.
   ///
-  /// - Parameter check: a further check of a record to create.
+  /// - Parameters:
+  ///   - check: a further check of a record to create.
+  ///   - change: changes a record.
+  ///   - delete: deletes a record.
   /// - Returns: the operations.
   nonisolated static func operations(
-    checking check: @escaping Check = { _, _, _ in }
+    checking check: @escaping Check = { _, _, _ in }, change: @escaping Change = R.change,
+    delete: @escaping Deletion = R.delete
   ) -> [Operation] {
     let (all, one) = (words.path, "\(words.path)/{\(words.parameter)}")
     let selects = words.isOfNamedApp
@@ -39,14 +48,14 @@ import WireKit
       },
       Operation(
         .post, all, access: .operator, takes: .body(.json(limit: bodyLimit), R.description),
-        gives: [.created(R.shape, "The \(words.one).", fields: [.location])],
+        gives: [.created(R.made, "The \(words.one).", fields: [.location])],
         refuses: [R.taken],
         summary: "Create: \(words.meaning)"
       ) { (call) async throws(Failure) in
         var members = try call.json.objectOfBody
         let app = selects ? try call.namedApp : try await Self.app(takenFrom: &members, call)
         try check(members, app, call)
-        let made = try await R.create(members, in: app, call.context)
+        let made = try await R.create(members, in: app?.id, call.context)
         var response = response(.created, made)
         response.add(.location, "\(words.path)/\(made.key)")
         return response
@@ -63,25 +72,28 @@ import WireKit
         summary: "Change the \(words.one); null resets a member, or removes a member of an object"
       ) { (call) async throws(Failure) in
         let patch = RecordPatch(try call.json.objectOfBody)
-        let changed = try await R.change(
-          key(in: call), of: app(of: call), by: patch, if: call.condition, call.context)
+        let changed = try await change(
+          key(in: call), app(of: call), patch, call.condition, call.context)
         return response(.ok, changed)
       },
       Operation(
         .delete, one, access: .operator, gives: [.noContent], summary: "Delete the \(words.one)"
       ) { (call) async throws(Failure) in
-        try await R.delete(key(in: call), of: app(of: call), call.context)
+        try await delete(key(in: call), app(of: call), call.context)
         return Response(.noContent)
       },
     ]
   }
 
-  /// Returns the app of a creation, which the member `app` names.
+  /// Returns the app of a creation, which the member `app` names; nil for a null.
+  ///
+  /// Only an explicit null makes a record of the operator, so that no omission does.
   private static func app(
     takenFrom members: inout JSONObject, _ call: Call
-  ) async throws(Failure) -> App {
+  ) async throws(Failure) -> App? {
     let named = members["app"]
     members["app"] = nil
+    if words.mayLackApp, named == .null { return nil }
     guard let name = named?.string else {
       let fault =
         named == nil
@@ -108,7 +120,7 @@ import WireKit
     return R.table.shape.column(named: R.table.keyName) == nil ? key.lowercased() : key
   }
 
-  private static func response(_ status: Status, _ record: Stored<R>) -> Response {
+  static func response(_ status: Status, _ record: Stored<R>) -> Response {
     Response(status, json: record.json.serialized(), tag: EntityTag(record.version))
   }
 }
@@ -117,7 +129,7 @@ import WireKit
 enum RecordResources {
   static let resourceServers = RecordResource<ResourceServerRecord>.operations {
     (members, app, call) throws(Failure) in
-    if let identifier = members["identifier"]?.string {
+    if let app, let identifier = members["identifier"]?.string {
       try call.context.checkIdentifier(identifier, of: app)
     }
   }

@@ -17,6 +17,8 @@ package struct Column: Sendable {
     case immutable
     /// No response and no file shows it. Audit events have only its name.
     case secret
+    /// Lists of commands show it, as they do required columns.
+    case listed
     /// Has an example value in the reference.
     case example(JSON)
     /// Its name in the Management API of Auth0.

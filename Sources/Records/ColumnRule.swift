@@ -60,10 +60,26 @@ package struct ColumnRule: Sendable {
   ///   - place: the JSON Pointer to it.
   /// - Returns: the faults.
   package func faults(in value: JSON, at place: String) -> [ColumnFault] {
-    guard let detail = detail(against: value) else {
-      return check(value).map { ColumnFault(place + $0.place, $0.code, $0.detail) }
+    if let detail = detail(against: value) {
+      return [ColumnFault(place, detail.code, detail.detail)]
     }
-    return [ColumnFault(place, detail.code, detail.detail)]
+    return (faultsOfWords(in: value) + check(value)).map {
+      ColumnFault(place + $0.place, $0.code, $0.detail)
+    }
+  }
+
+  private func faultsOfWords(in value: JSON) -> [ColumnFault] {
+    guard case .choices(let choices) = kind, let words = value.array else { return [] }
+    guard words.count <= choices.count else {
+      let rule = "This value must be a list of at most \(choices.count) words."
+      return [ColumnFault("", "length", rule)]
+    }
+    return words.enumerated().compactMap { index, word in
+      let isChoice = word.string.map { word in choices.contains { $0.hasSameBytes(as: word) } }
+      return isChoice == true
+        ? nil
+        : ColumnFault("/\(index)", "choice", "This value must be one of \(Self.list(choices)).")
+    }
   }
 
   /// Returns the fault if a value is not of the kind.
@@ -77,8 +93,8 @@ package struct ColumnRule: Sendable {
       value.string.map(choices.contains) == true
         ? nil : ("choice", "This value must be one of \(Self.list(choices)).")
     case .choices(let choices):
-      value.array?.allSatisfy { $0.string.map(choices.contains) == true } == true
-        ? nil : ("choice", "This value must be a list of words among \(Self.list(choices)).")
+      value.array == nil
+        ? ("type", "This value must be a list of words among \(Self.list(choices)).") : nil
     case .text(let length):
       value.string.map { length.contains($0.unicodeScalars.count) } == true
         ? nil

@@ -38,10 +38,13 @@ package protocol Record: RecordPart {
   static var words: RecordWords { get }
   static var table: RecordTable<Self> { get }
   static var derived: [DerivedMember<Self>] { get }
+  /// What the secret is that a creation returns, and no other response; nil for none.
+  static var shownOnce: String? { get }
 }
 
 extension Record {
   package static var derived: [DerivedMember<Self>] { [] }
+  package static var shownOnce: String? { nil }
 }
 
 /// Columns that belong together: those of a record, or one section of an app's settings.
@@ -55,9 +58,9 @@ package protocol RecordPart: Sendable {
 @dynamicMemberLookup package struct Stored<R: Record>: RowDecodable, Sendable {
   /// The key by which routes and commands name it.
   package let key: String
-  /// The id of its app.
+  /// The id of its app; empty without one.
   package let app: String
-  /// The name of its app; empty where the statement does not read it.
+  /// The name of its app; empty without one, and where the statement does not read it.
   package let appName: String
   package let version: Int
   package let record: R
@@ -67,10 +70,12 @@ package protocol RecordPart: Sendable {
   package let created: [UInt8]
   /// Its sealed secret; nil without one.
   package let sealed: [UInt8]?
+  /// The secret that it has just got; it is not stored.
+  package var newSecret: String?
 
   package init(from row: Row) throws(DatabaseError) {
     key = try row.text(0)
-    app = try row.text(1)
+    app = row.text(ifAny: 1) ?? ""
     version = try row.int(2)
     created = try row.bytes(3)
     sealed = try row.binary(ifAny: 6)
@@ -110,13 +115,15 @@ package struct RecordWords: Sendable {
   package let consequence: String
   /// Whether routes and commands select its app apart, since its key is unique in the app only.
   package let isOfNamedApp: Bool
+  /// Whether it may be the operator's, for all apps.
+  package let mayLackApp: Bool
 
   package init(
-    command: String, type: String, one: String, many: String, isOfNamedApp: Bool, _ meaning: String,
-    consequence: String
+    command: String, type: String, one: String, many: String, isOfNamedApp: Bool,
+    mayLackApp: Bool = false, _ meaning: String, consequence: String
   ) {
     (self.command, self.type, self.one, self.many) = (command, type, one, many)
-    (self.isOfNamedApp, self.meaning) = (isOfNamedApp, meaning)
+    (self.isOfNamedApp, self.mayLackApp, self.meaning) = (isOfNamedApp, mayLackApp, meaning)
     self.consequence = consequence
   }
 
@@ -133,12 +140,15 @@ package struct DerivedMember<R: Record>: Sendable {
   package let name: String
   package let rule: ColumnRule
   package let meaning: String
+  /// Whether lists of commands have it.
+  package let isListed: Bool
   package let value: @Sendable (Stored<R>) -> JSON
 
   package init(
-    _ name: String, _ rule: ColumnRule, _ meaning: String,
+    _ name: String, _ rule: ColumnRule, isListed: Bool = true, _ meaning: String,
     _ value: @escaping @Sendable (Stored<R>) -> JSON
   ) {
-    (self.name, self.rule, self.meaning, self.value) = (name, rule, meaning, value)
+    (self.name, self.rule, self.isListed) = (name, rule, isListed)
+    (self.meaning, self.value) = (meaning, value)
   }
 }

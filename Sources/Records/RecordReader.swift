@@ -147,6 +147,11 @@ package struct RecordReader {
     )
   }
 
+  /// Replaces the value that listings show of a column that has been read.
+  package mutating func show(_ name: String, _ value: JSON) {
+    if isListing { json[name] = value }
+  }
+
   /// Reads a value of any type.
   ///
   /// - Parameters:

@@ -29,16 +29,19 @@ extension AppRecord {
 }
 
 extension Stored {
-  /// The record with every column, and what follows from them; no secrets.
+  /// The record with every column, and what follows from them.
+  ///
+  /// It has no secret but one that it has just got.
   package var json: JSON {
     let values = values
     var object = JSONObject()
-    if values[R.table.keyName] == nil { object["id"] = .string(key) }
-    object["app"] = .string(appName)
+    if R.table.hasID { object["id"] = .string(key) }
+    object["app"] = app.isEmpty ? .null : .string(appName)
     for (name, value) in values { object[name] = value }
     for member in R.derived { object[member.name] = member.value(self) }
     object["version"] = .number(JSONNumber(version))
     object["created_at"] = JSON(Timestamp(stored: created))
+    if let newSecret { object["secret"] = .string(newSecret) }
     return .object(object)
   }
 }

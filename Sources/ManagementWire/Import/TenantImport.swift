@@ -158,7 +158,7 @@ import WireKit
     } else {
       scopes[name] = scopes[name] ?? []
       step.planCreation { () async throws(Failure) in
-        let made = try await ResourceServerRecord.create(members, in: context.app, context)
+        let made = try await ResourceServerRecord.create(members, in: context.app.id, context)
         return (made.key, nil)
       }
     }

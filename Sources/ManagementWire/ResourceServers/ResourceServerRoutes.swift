@@ -64,7 +64,7 @@ import WireKit
     try call.context.checkIdentifier(members["identifier"]?.string ?? "", of: app)
     let made = try await Failure.placing(RecordObject<ResourceServerRecord>.renamed) {
       () async throws(Failure) in
-      try await ResourceServerRecord.create(members, in: app, call.context)
+      try await ResourceServerRecord.create(members, in: app.id, call.context)
     }
     return response(.created, made, call, ignored: body.ignored)
   }

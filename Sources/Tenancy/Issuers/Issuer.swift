@@ -154,9 +154,14 @@ extension IssuerRecord {
     return faults
   }
 
-  package static func check(
-    _ record: IssuerRecord, _ key: String, against others: [Issuer]
-  ) throws(Failure) {
+  @EventLoop package static func check(
+    _ record: IssuerRecord, _ key: String, in app: AppID?, _ transaction: Transaction
+  ) async throws(Failure) {
+    guard let app else { return }
+    // No other can be added meanwhile.
+    _ = transaction.send(IssuerQueries.lockApp, app)
+    let others = try await transaction.run(table.statements.list, app.text)
+      .filter { !$0.key.hasSameBytes(as: key) }
     let same = others.filter { $0.issuer.hasSameBytes(as: record.issuer) }
     guard same.count < mostEntries else {
       throw .invalid([
@@ -190,14 +195,18 @@ extension IssuerRecord {
   }
 
   @EventLoop package static func secrets(
-    _ patch: JSONObject, _ key: String, of app: AppID, _ context: RequestContext
-  ) throws(Failure) -> [String: [UInt8]?] {
-    if let secret = secret(in: patch) {
-      return ["secret": try context.keys.master.sealed(secret, as: "issuer \(app) \(key)")]
+    of record: IssuerRecord, _ patch: JSONObject, _ key: String, in app: AppID?, isNew: Bool,
+    _ context: RequestContext
+  ) throws(Failure) -> RecordSecrets {
+    var secrets = RecordSecrets()
+    if let app, let secret = secret(in: patch) {
+      secrets.stored["secret"] = try context.keys.master.sealed(
+        secret, as: "issuer \(app) \(key)")
+    } else if ["jwks_url", "jwks"].contains(where: { patch[$0] ?? .null != .null }) {
+      // A key of another kind takes its place.
+      secrets.stored["secret"] = .some(nil)
     }
-    // A key of another kind takes its place.
-    let isReplaced = ["jwks_url", "jwks"].contains { patch[$0] ?? .null != .null }
-    return isReplaced ? ["secret": nil] : [:]
+    return secrets
   }
 }
 
@@ -290,10 +299,14 @@ package enum IssuerQueries {
     order by r.name
     """)
 
+  /// Locks an app, so that its issuers change one after the other.
+  static let lockApp = Statement<NoRow, AppID>(
+    "issuers.lock_app", "select from apps where app_id = $1 for no key update")
+
   package static let issuers = Statement<String, AppID>(
     "issuers.issuers", "select distinct issuer from issuers where app_id = $1"
   )
 
   package static let all: [any PreparedStatement] =
-    [named, issuers] + IssuerRecord.table.statements.all
+    [named, lockApp, issuers] + IssuerRecord.table.statements.all
 }

@@ -17,21 +17,25 @@ package protocol OwnedRecord: Record {
     in record: Self, _ change: RecordChange, of stored: Stored<Self>?
   ) -> [ColumnFault]
 
-  /// Checks a record against the others of its app, while no other can be added.
+  /// Checks a record by what the transaction that writes it reads, such as the others of its app.
   ///
-  /// - Throws: `.invalid`.
-  static func check(
-    _ record: Self, _ key: String, against others: [Stored<Self>]
-  ) throws(Failure)
-  /// Returns the secrets that a patch names, sealed; a nil removes one.
+  /// - Parameter app: its app; nil for a record of the operator.
+  /// - Throws: `.invalid`, `.databaseUnavailable`.
+  @EventLoop static func check(
+    _ record: Self, _ key: String, in app: AppID?, _ transaction: Transaction
+  ) async throws(Failure)
+  /// Returns the secrets of a changed record.
+  ///
+  /// - Parameter isNew: whether the change creates the record.
   @EventLoop static func secrets(
-    _ patch: JSONObject, _ key: String, of app: AppID, _ context: RequestContext
-  ) throws(Failure) -> [String: [UInt8]?]
+    of record: Self, _ patch: JSONObject, _ key: String, in app: AppID?, isNew: Bool,
+    _ context: RequestContext
+  ) throws(Failure) -> RecordSecrets
   /// Writes what follows from a change, in its transaction.
   @EventLoop static func settle(_ before: Stored<Self>, in transaction: Transaction)
 
   @EventLoop static func create(
-    _ members: JSONObject, in app: App, _ context: RequestContext
+    _ members: JSONObject, in app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> Stored<Self>
   @EventLoop static func change(
     _ key: String, of app: AppID?, by patch: RecordPatch, if condition: VersionCondition,
@@ -40,6 +44,16 @@ package protocol OwnedRecord: Record {
   @EventLoop static func delete(
     _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure)
+}
+
+/// The secrets that a change gives to a record.
+package struct RecordSecrets: Sendable {
+  /// Sealed or hashed bytes by the name of their column; nil removes those of a column.
+  package var stored: [String: [UInt8]?] = [:]
+  /// A secret that the server has made, which the response has.
+  package var shown: String?
+
+  package init() {}
 }
 
 /// A merge patch of a record.
@@ -60,18 +74,19 @@ extension OwnedRecord {
     in record: Self, _ change: RecordChange, of stored: Stored<Self>?
   ) -> [ColumnFault] { [] }
 
-  package static func check(
-    _ record: Self, _ key: String, against others: [Stored<Self>]
-  ) throws(Failure) {}
+  @EventLoop package static func check(
+    _ record: Self, _ key: String, in app: AppID?, _ transaction: Transaction
+  ) async throws(Failure) {}
 
   @EventLoop package static func secrets(
-    _ patch: JSONObject, _ key: String, of app: AppID, _ context: RequestContext
-  ) throws(Failure) -> [String: [UInt8]?] { [:] }
+    of record: Self, _ patch: JSONObject, _ key: String, in app: AppID?, isNew: Bool,
+    _ context: RequestContext
+  ) throws(Failure) -> RecordSecrets { RecordSecrets() }
 
   @EventLoop package static func settle(_ before: Stored<Self>, in transaction: Transaction) {}
 
   @EventLoop package static func create(
-    _ members: JSONObject, in app: App, _ context: RequestContext
+    _ members: JSONObject, in app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> Stored<Self> {
     try await table.create(members, in: app, context)
   }
@@ -129,24 +144,23 @@ extension OwnedRecord {
 
   /// Creates a record.
   ///
-  /// - Throws: `.invalid` with every fault, the error `taken` of the record, `.unknownApp`,
-  ///   `.databaseUnavailable`.
+  /// - Returns: the record, with a secret that was made for it.
+  /// - Throws: `.invalid` with every fault, the error `taken` of the record, `.databaseUnavailable`.
   package func create(
-    _ members: JSONObject, in app: App, _ context: RequestContext
+    _ members: JSONObject, in app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> Stored<R> {
     let (change, record) = try checked(RecordPatch(members))
     let key = R.key(of: members)
-    let row = row(of: change.after, secrets: try R.secrets(members, key, of: app.id, context))
-    return try await context.transaction { transaction async throws(Failure) in
-      // Serializes the creations in one app.
-      let locked = transaction.send(AppsAdministrationQueries.lock, app.name)
-      let others = try await transaction.run(statements.list, app.id.text)
-      guard try await locked.rows().first?.id == app.id else { throw .unknownApp }
-      try R.check(record, key, against: others)
-      try await transaction.send(statements.insert, app.id.text, key, row).rows(duplicate: R.taken)
-      note(.create, key, change.audited, in: transaction, app.id.text)
-      return try await transaction.run(statements.show, app.id.text, key)
+    let secrets = try R.secrets(of: record, members, key, in: app, isNew: true, context)
+    let row = row(of: change.after, secrets: secrets.stored)
+    var made = try await context.transaction { transaction async throws(Failure) in
+      try await R.check(record, key, in: app, transaction)
+      try await transaction.send(statements.insert, app?.text, key, row).rows(duplicate: R.taken)
+      note(.create, key, change.audited, in: transaction, app)
+      return try await transaction.run(statements.show, app?.text, key)
     }.first.orUnforeseen("a record that was made")
+    made.newSecret = secrets.shown
+    return made
   }
 
   /// Changes a record, and increments the version even if no value differs.
@@ -163,17 +177,16 @@ extension OwnedRecord {
       guard let before = found.first else { throw .notFound }
       try condition.require(before.version)
       let (change, record) = try checked(patch, of: before)
-      _ = transaction.send(AppsAdministrationQueries.lock, before.appName)
-      let others = try await transaction.run(statements.list, before.app)
-      try R.check(record, key, against: others.filter { !$0.key.hasSameBytes(as: key) })
-      let secrets = try R.secrets(patch.members, key, of: AppID(trusted: before.app), context)
+      let app = before.appID
+      try await R.check(record, key, in: app, transaction)
+      let secrets = try R.secrets(of: record, patch.members, key, in: app, isNew: false, context)
       _ = transaction.send(
-        statements.change, before.app, key, row(of: change.after, secrets: secrets))
+        statements.change, app?.text, key, row(of: change.after, secrets: secrets.stored))
       R.settle(before, in: transaction)
       var detail = change.audited
       detail["before"] = .object(change.auditedBefore)
-      note(.change, key, detail, in: transaction, before.app)
-      return try await transaction.run(statements.show, before.app, key)
+      note(.change, key, detail, in: transaction, app)
+      return try await transaction.run(statements.show, app?.text, key)
     }.first.orUnforeseen("a record that was changed")
   }
 
@@ -187,27 +200,32 @@ extension OwnedRecord {
     try await context.transaction { transaction async throws(Failure) in
       let deleted = try await transaction.run(statements.delete, app?.text, key)
       guard let app = deleted.first else { throw .notFound }
-      note(.delete, key, JSONObject(), in: transaction, app)
+      note(.delete, key, JSONObject(), in: transaction, app.isEmpty ? nil : AppID(trusted: app))
     }
   }
 
   /// Refuses a key with NUL, which PostgreSQL cannot store.
   ///
   /// - Throws: `.notFound`.
-  private func requireStorable(_ key: String) throws(Failure) {
+  func requireStorable(_ key: String) throws(Failure) {
     guard !key.utf8.contains(0) else { throw .notFound }
   }
 
   private func note(
     _ act: RecordAct, _ key: String, _ detail: JSONObject, in transaction: Transaction,
-    _ app: String
+    _ app: AppID?
   ) {
     let noun = R.words.parameter
     var all = JSONObject([("\(noun)_id", .string(key))])
     for (name, value) in detail { all[name] = value }
     Event("\(noun)_\(act.rawValue)", detail: .object(all))
-      .record(in: transaction, app: AppID(trusted: app))
+      .record(in: transaction, app: app ?? .deployment)
   }
+}
+
+extension Stored {
+  /// The id of its app; nil for a record of the operator.
+  package var appID: AppID? { app.isEmpty ? nil : AppID(trusted: app) }
 }
 
 private enum RecordAct: String {
