@@ -62,13 +62,13 @@ import WireKit
       },
       Operation(
         .get, one, access: .operator, versions: .read, gives: [.ok(R.shape)],
-        summary: "Read the \(words.one)"
+        refuses: [R.missing], summary: "Read the \(words.one)"
       ) { (call) async throws(Failure) in
         response(.ok, try await R.table.find(key(in: call), of: app(of: call), call.context))
       },
       Operation(
         .patch, one, access: .operator, takes: .body(.mergePatch(limit: bodyLimit), R.patch),
-        versions: .write, gives: [.ok(R.shape)],
+        versions: .write, gives: [.ok(R.shape)], refuses: [R.missing, R.taken],
         summary: "Change the \(words.one); null resets a member, or removes a member of an object"
       ) { (call) async throws(Failure) in
         let patch = RecordPatch(try call.json.objectOfBody)
@@ -77,7 +77,8 @@ import WireKit
         return response(.ok, changed)
       },
       Operation(
-        .delete, one, access: .operator, gives: [.noContent], summary: "Delete the \(words.one)"
+        .delete, one, access: .operator, gives: [.noContent], refuses: [R.missing],
+        summary: "Delete the \(words.one)"
       ) { (call) async throws(Failure) in
         try await delete(key(in: call), app(of: call), call.context)
         return Response(.noContent)

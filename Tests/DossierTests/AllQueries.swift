@@ -31,7 +31,7 @@ enum AllQueries {
     IdentitiesQueries.all, UserOriginQueries.all, SignedSessionQueries.all, ForeignIDQueries.all,
     UserRecordQueries.all, UserRevisionQueries.all, StandingSessionQueries.all,
     AccountClaimQueries.all,
-    IssuerQueries.all, APIKeyQueries.all, SecurityNoticeQueries.all,
+    RecordQueries.all, IssuerQueries.all, APIKeyQueries.all, SecurityNoticeQueries.all,
     ProfileQueries.all,
     PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all,
     SearchValueQueries.all, PictureQueries.all,

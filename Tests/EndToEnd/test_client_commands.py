@@ -147,9 +147,10 @@ class ClientCommands(Administration):
         self.assertEqual(self.site.dossier("client", "grants", client), [])
         self.site.dossier("resource-server", "delete", "--yes", api["id"])
         self.refused(10, "resource-server", "show", api["id"])
-        actions = [event["action"] for event in self.audit_events("--app", "default")
-                   if event["detail"].get("resource_server_id") == api["id"]]
-        self.assertEqual(actions, [
+        events = [event for event in self.audit_events("--app", "default")
+                  if event["detail"].get("resource_server_id") == api["id"]]
+        self.assertEqual(events[0]["detail"]["before"]["identifier"], api["identifier"])
+        self.assertEqual([event["action"] for event in events], [
             "resource_server_delete", "client_grant_remove", "client_grant_set",
             "resource_server_change", "resource_server_create"])
 

@@ -158,10 +158,7 @@ extension IssuerRecord {
     _ record: IssuerRecord, _ key: String, in app: AppID?, _ transaction: Transaction
   ) async throws(Failure) {
     guard let app else { return }
-    // No other can be added meanwhile.
-    _ = transaction.send(IssuerQueries.lockApp, app)
-    let others = try await transaction.run(table.statements.list, app.text)
-      .filter { !$0.key.hasSameBytes(as: key) }
+    let others = try await table.others(than: key, in: app, transaction)
     let same = others.filter { $0.issuer.hasSameBytes(as: record.issuer) }
     guard same.count < mostEntries else {
       throw .invalid([
@@ -299,14 +296,10 @@ package enum IssuerQueries {
     order by r.name
     """)
 
-  /// Locks an app, so that its issuers change one after the other.
-  static let lockApp = Statement<NoRow, AppID>(
-    "issuers.lock_app", "select from apps where app_id = $1 for no key update")
-
   package static let issuers = Statement<String, AppID>(
     "issuers.issuers", "select distinct issuer from issuers where app_id = $1"
   )
 
   package static let all: [any PreparedStatement] =
-    [named, lockApp, issuers] + IssuerRecord.table.statements.all
+    [named, issuers] + IssuerRecord.table.statements.all
 }

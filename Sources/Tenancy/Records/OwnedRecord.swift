@@ -1,6 +1,6 @@
 package import EventLoop
 package import JSON
-import Postgres
+package import Postgres
 package import Records
 package import Runtime
 
@@ -10,6 +10,8 @@ package import Runtime
 package protocol OwnedRecord: Record {
   /// The error if the app has a record with the key or with another unique column.
   static var taken: Failure { get }
+  /// The error if the app has no record with the key.
+  static var missing: Failure { get }
   /// Returns the key of a new record: a new id, or the attribute that is its name.
   static func key(of new: JSONObject) -> String
   /// Returns the faults of a changed record that concern several columns.
@@ -68,6 +70,8 @@ package struct RecordPatch: Sendable {
 }
 
 extension OwnedRecord {
+  package static var missing: Failure { .notFound }
+
   package static func key(of new: JSONObject) -> String { ID<Self>().text }
 
   package static func faults(
@@ -106,24 +110,24 @@ extension OwnedRecord {
 }
 
 @EventLoop extension RecordTable where R: OwnedRecord {
-  /// Returns the records of all apps, or of one, sorted by their key.
+  /// Returns the records of all apps, or of one, in the order of the table.
   ///
   /// - Throws: `.databaseUnavailable`.
   package func list(
     of app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> [Stored<R>] {
-    try await context.read(statements.list, app?.text)
+    try await context.fetch(statements.list, app?.text)
   }
 
   /// Returns a record of any app, or of one.
   ///
-  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  /// - Throws: the error `missing` of the record, `.databaseUnavailable`.
   package func find(
     _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> Stored<R> {
     try requireStorable(key)
     guard let found = try await context.first(statements.show, app?.text, key) else {
-      throw .notFound
+      throw R.missing
     }
     return found
   }
@@ -165,8 +169,8 @@ extension OwnedRecord {
 
   /// Changes a record, and increments the version even if no value differs.
   ///
-  /// - Throws: `.invalid` with every fault, `.preconditionFailed`, `.notFound`,
-  ///   `.databaseUnavailable`.
+  /// - Throws: `.invalid` with every fault, `.preconditionFailed`, the errors `missing` and `taken` of
+  ///   the record, `.databaseUnavailable`.
   package func change(
     _ key: String, of app: AppID?, by patch: RecordPatch, if condition: VersionCondition,
     _ context: RequestContext
@@ -174,14 +178,14 @@ extension OwnedRecord {
     try requireStorable(key)
     return try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(statements.lock, app?.text, key)
-      guard let before = found.first else { throw .notFound }
+      guard let before = found.first else { throw R.missing }
       try condition.require(before.version)
       let (change, record) = try checked(patch, of: before)
       let app = before.appID
       try await R.check(record, key, in: app, transaction)
       let secrets = try R.secrets(of: record, patch.members, key, in: app, isNew: false, context)
-      _ = transaction.send(
-        statements.change, app?.text, key, row(of: change.after, secrets: secrets.stored))
+      let row = row(of: change.after, secrets: secrets.stored)
+      try await transaction.send(statements.change, app?.text, key, row).rows(duplicate: R.taken)
       R.settle(before, in: transaction)
       var detail = change.audited
       detail["before"] = .object(change.auditedBefore)
@@ -192,23 +196,36 @@ extension OwnedRecord {
 
   /// Deletes a record.
   ///
-  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  /// - Throws: the error `missing` of the record, `.databaseUnavailable`.
   package func delete(
     _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure) {
     try requireStorable(key)
     try await context.transaction { transaction async throws(Failure) in
-      let deleted = try await transaction.run(statements.delete, app?.text, key)
-      guard let app = deleted.first else { throw .notFound }
-      note(.delete, key, JSONObject(), in: transaction, app.isEmpty ? nil : AppID(trusted: app))
+      let found = try await transaction.run(statements.lock, app?.text, key)
+      guard let before = found.first else { throw R.missing }
+      _ = transaction.send(statements.delete, app?.text, key)
+      let shown = RecordChange.shown(before.chosen)
+      note(.delete, key, JSONObject([("before", .object(shown))]), in: transaction, before.appID)
     }
+  }
+
+  /// Returns the other records of an app, to which none can be added until the transaction ends.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package func others(
+    than key: String, in app: AppID, _ transaction: Transaction
+  ) async throws(Failure) -> [Stored<R>] {
+    _ = transaction.send(RecordQueries.lockApp, app)
+    return try await transaction.run(statements.list, app.text)
+      .filter { !$0.key.hasSameBytes(as: key) }
   }
 
   /// Refuses a key with NUL, which PostgreSQL cannot store.
   ///
-  /// - Throws: `.notFound`.
+  /// - Throws: the error `missing` of the record.
   func requireStorable(_ key: String) throws(Failure) {
-    guard !key.utf8.contains(0) else { throw .notFound }
+    guard !key.utf8.contains(0) else { throw R.missing }
   }
 
   private func note(
@@ -230,4 +247,12 @@ extension Stored {
 
 private enum RecordAct: String {
   case create, change, delete
+}
+
+package enum RecordQueries {
+  /// Locks an app, so that its records change one after the other.
+  static let lockApp = Statement<NoRow, AppID>(
+    "records.lock_app", "select from apps where app_id = $1 for no key update")
+
+  package static let all: [any PreparedStatement] = [lockApp]
 }
