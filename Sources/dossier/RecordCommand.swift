@@ -8,19 +8,35 @@ import Encoding
 /// The commands of a record: `create`, `list`, `show`, `set` and `delete`.
 ///
 /// All follow from its declaration; the first required column is the first argument.
-struct RecordCommand<R: OwnedRecord>: ParsableCommand {
+struct RecordCommand<R: CommandRecord>: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: R.words.command, abstract: R.words.meaning,
-      subcommands: [
-        Create<R>.self, List<R>.self, Show<R>.self, Set<R>.self, Delete<R>.self,
-      ]
-    )
+      subcommands: verbs + R.furtherCommands)
+  }
+
+  private static var verbs: [any ParsableCommand.Type] {
+    [Create<R>.self, List<R>.self, Show<R>.self, Set<R>.self, Delete<R>.self]
   }
 }
 
+/// A record with commands, and what these do beyond its declaration.
+protocol CommandRecord: OwnedRecord {
+  static var furtherCommands: [any ParsableCommand.Type] { get }
+  /// The lists below its path that `show` adds, such as `permissions`.
+  static var lists: [String] { get }
+}
+
+extension CommandRecord {
+  static var furtherCommands: [any ParsableCommand.Type] { [] }
+  static var lists: [String] { [] }
+}
+
+extension ResourceServerRecord: CommandRecord {}
+extension IssuerRecord: CommandRecord {}
+
 extension RecordCommand {
-  struct Create<Of: OwnedRecord>: ParsableCommand {
+  struct Create<Of: CommandRecord>: ParsableCommand {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "create", abstract: "Creates \(Of.article) \(Of.words.one).",
@@ -51,7 +67,7 @@ extension RecordCommand {
     }
   }
 
-  struct List<Of: OwnedRecord>: ParsableCommand {
+  struct List<Of: CommandRecord>: ParsableCommand {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "list",
@@ -73,17 +89,28 @@ extension RecordCommand {
     }
   }
 
-  struct Show<Of: OwnedRecord>: ParsableCommand {
+  struct Show<Of: CommandRecord>: ParsableCommand {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "show", abstract: "Shows \(Of.article) \(Of.words.one).")
+        commandName: "show",
+        abstract: "Shows \(Of.article) \(Of.words.one)"
+          + Of.lists.map { " with its \($0)" }.joined() + ".")
     }
     @OptionGroup var record: RecordArgument<Of>
 
-    func run() throws { record.options.send(.get, record.path) }
+    func run() throws {
+      let (path, app) = (record.path, record.options.app)
+      record.options.common.run { context async throws(CommandFailure) in
+        var shown = try await context.send(.get, path, to: app).object ?? JSONObject()
+        for list in Of.lists {
+          shown[list] = try await context.send(.get, "\(path)/\(list)", to: app)
+        }
+        return CommandOutput(.object(shown))
+      }
+    }
   }
 
-  struct Set<Of: OwnedRecord>: ParsableCommand {
+  struct Set<Of: CommandRecord>: ParsableCommand {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "set", abstract: "Changes attributes of \(Of.article) \(Of.words.one).",
@@ -118,7 +145,7 @@ extension RecordCommand {
     }
   }
 
-  struct Delete<Of: OwnedRecord>: ParsableCommand {
+  struct Delete<Of: CommandRecord>: ParsableCommand {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "delete", abstract: "Deletes \(Of.article) \(Of.words.one).",
@@ -135,7 +162,7 @@ extension RecordCommand {
 }
 
 /// The argument that names a record.
-struct RecordArgument<R: OwnedRecord>: ParsableArguments {
+struct RecordArgument<R: CommandRecord>: ParsableArguments {
   @OptionGroup var options: AppOptions
 
   @Argument(
