@@ -2222,9 +2222,10 @@ CREATE TABLE public.roles (
     app_id text NOT NULL COLLATE pg_catalog."C",
     role_id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL COLLATE pg_catalog."C",
-    description text DEFAULT ''::text NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT roles_attributes_check CHECK ((jsonb_typeof(attributes) = 'object'::text)),
     CONSTRAINT roles_role_id_check CHECK ((role_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -2248,6 +2249,13 @@ COMMENT ON COLUMN public.roles.name IS 'The name, compared by bytes.';
 --
 
 COMMENT ON COLUMN public.roles.version IS 'Grows by one with each change of the name or the description.';
+
+
+--
+-- Name: COLUMN roles.attributes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.roles.attributes IS 'What differs from the defaults, by the names that `dossier role set` takes.';
 
 
 --

@@ -47,6 +47,7 @@ extension Shape {
     case "session": .id(Example.session)
     case "identity": .id(Example.identity)
     case "client": .id(Example.client)
+    case "role": .id(Example.role)
     case "resource_server": .id(Example.resourceServer)
     case "index": .id(Example.index)
     case "factor": .id(Example.factor)
@@ -291,14 +292,6 @@ extension Shape {
 
 /// Shapes of the routes for roles and permissions.
 extension Shape {
-  package static let nameOfRole = Shape.label.like("Editor")
-  package static let descriptionOfRole = Shape.text(0...500).like("Edits articles")
-
-  package static let role = Shape.object([
-    "id": .id(Example.role), "name": .nameOfRole, "description": .descriptionOfRole,
-    "version": .count.like(1), "created_at": .time(Example.appMade),
-  ]).named("Role", "A named set of permissions, which users can have.")
-
   package static let permission = Shape.object(
     members: [
       ("resource_server", .id(Example.resourceServer)), ("identifier", .identifierOfAPI),
@@ -307,7 +300,7 @@ extension Shape {
     ],
     optional: [
       ("direct", .flag.saying("whether the user has it without a role").like(false)),
-      ("roles", .list(of: .nameOfRole).saying("the roles of the user that have it")),
+      ("roles", .list(of: Shape.label.like("Editor")).saying("the roles of the user that have it")),
     ]
   ).named("Permission", "A scope of an API that a role or a user has.")
 

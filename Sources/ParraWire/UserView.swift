@@ -5,6 +5,7 @@ import EventLoop
 import HTTP
 import JSON
 import Permissions
+import Records
 import Runtime
 import Tenancy
 import WireKit
@@ -134,7 +135,7 @@ import WireKit
 extension Role {
   /// The role as the SDK reads it; its name is also its key.
   fileprivate var parraJSON: JSON {
-    ["id": .string(id.text), "name": .string(name), "key": .string(name)]
+    ["id": .string(key), "name": .string(self.name), "key": .string(self.name)]
   }
 }
 

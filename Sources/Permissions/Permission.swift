@@ -1,7 +1,9 @@
-import EventLoop
+package import EventLoop
 import JSON
 package import Postgres
+import Records
 package import Runtime
+import Tenancy
 
 /// A scope of an API that a role or a user has.
 package struct Permission: RowDecodable {
@@ -152,14 +154,14 @@ struct ServerScopes: RowDecodable {
 }
 
 /// The permissions of roles.
-extension Roles {
+@EventLoop package enum RolePermissions {
   /// Returns the permissions of a role, sorted by API and scope.
   ///
   /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
-  package static func permissions(
+  package static func list(
     of role: RoleID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> [Permission] {
-    _ = try await find(role, of: app, context)
+    _ = try await RoleRecord.table.find(role.text, of: app, context)
     return try await context.fetch(RolePermissionQueries.list, role)
   }
 
@@ -167,11 +169,14 @@ extension Roles {
   ///
   /// Tokens keep a removed permission until they expire.
   /// - Throws: `.roleNotFound`, `.invalid`, `.databaseUnavailable`.
-  package static func changePermissions(
+  package static func change(
     _ change: PermissionChange, of role: RoleID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      _ = try await lock(role, of: app, in: transaction)
+      let lock = RoleRecord.table.statements.lock
+      guard try await transaction.run(lock, app.text, role.text).first != nil else {
+        throw .roleNotFound
+      }
       let changes = RolePermissionQueries.changes
       guard var detail = try await changes.make(change, of: role, app, in: transaction) else {
         return

@@ -1,8 +1,10 @@
 package import EventLoop
 import JSON
 package import Postgres
+import Records
 package import Runtime
 import Sessions
+import Tenancy
 
 /// The roles of users.
 @EventLoop package enum UserRoles {
@@ -37,7 +39,7 @@ import Sessions
     of role: RoleID, after cursor: UserID? = nil, count: Int = PageLimit.most,
     _ context: RequestContext
   ) async throws(Failure) -> Page<RoleMember> {
-    _ = try await Roles.find(role, of: context.app.id, context)
+    _ = try await RoleRecord.table.find(role.text, of: context.app.id, context)
     return Page(try await context.readLatest(UserRoleQueries.users, role, cursor, count), of: count)
   }
 
@@ -50,7 +52,7 @@ import Sessions
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
-      try await Roles.keep(roles, of: context.app.id, in: transaction)
+      try await RoleRecord.keep(roles, of: context.app.id, in: transaction)
       let added = try await transaction.run(UserRoleQueries.assign, user, Self.text(roles))
       let count = try await transaction.run(UserRoleQueries.count, user).first ?? 0
       guard count <= RoleLimits.rolesOfUser else {
@@ -100,9 +102,9 @@ package enum UserRoleQueries {
   static let list = Statement<Role, UserID>(
     "user_roles.list",
     """
-    select \(.role)
-    from user_roles u join roles o on o.role_id = u.role_id
-    where u.user_id = $1 order by o.name, o.role_id
+    select \(RoleRecord.table.columns), a.name
+    from user_roles u join roles r on r.role_id = u.role_id join apps a on a.app_id = r.app_id
+    where u.user_id = $1 order by r.name, r.role_id
     """)
 
   /// Served by `user_roles_by_role`.

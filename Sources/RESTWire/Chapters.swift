@@ -114,7 +114,7 @@ extension RESTWire {
         """#,
       operations: AppResource.operations + ClientResource.operations
         + RecordResources.resourceServers + ClientGrantResource.operations
-        + RoleResource.operations + KeyResource.operations
+        + RecordResources.roles + RoleResource.operations + KeyResource.operations
         + RecordResources.issuers + IndexResource.operations + SchemaResource.operations
         + AuditResource.operations + MailResource.operations + RateLimitResource.operations
     ),

@@ -2,6 +2,7 @@ import Declarations
 import EventLoop
 import HTTP
 import JSON
+import Permissions
 import Records
 import Representations
 import Runtime
@@ -135,4 +136,5 @@ enum RecordResources {
     }
   }
   static let issuers = RecordResource<IssuerRecord>.operations()
+  static let roles = RecordResource<RoleRecord>.operations()
 }

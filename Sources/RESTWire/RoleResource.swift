@@ -3,82 +3,22 @@ import EventLoop
 import HTTP
 import JSON
 import Permissions
+import Records
 import Representations
 import Runtime
+import Tenancy
 import WireKit
 
-/// `/v1/roles`, for the operator, and the roles and permissions of users, for API clients.
+/// What roles have beside their attributes, for the operator, and the roles and permissions of users,
+/// for API clients.
 @EventLoop enum RoleResource {
   nonisolated static let operations: [Operation] = [
-    Operation(
-      .get, "/v1/roles", access: .operator, gives: [.ok(.list(of: .role))],
-      summary: "List the roles of the app, by name"
-    ) { (call) async throws(Failure) in
-      Response(.ok, list: try await Roles.list(of: call.namedApp.id, call.context), \.json)
-    },
-    Operation(
-      .post,
-      "/v1/roles",
-      access: .operator,
-      takes: .body(
-        .json(limit: 16_384),
-        Fields(
-          "NewRole", "A role to create.", .text("name", .nameOfRole),
-          .optional(.text("description", .descriptionOfRole))
-        )
-      ),
-      gives: [.created(.role, "The role, without permissions.", fields: [.location])],
-      refuses: [.roleExists],
-      summary: "Create a role"
-    ) { (call, name, description) async throws(Failure) in
-      let app = try call.namedApp
-      let role = try await Roles.create(name, description ?? "", of: app, call.context)
-      var response = response(.created, role)
-      response.add(.location, "/v1/roles/\(role.id)")
-      return response
-    },
-    Operation(
-      .get, "/v1/roles/{role}", access: .operator, versions: .read, gives: [.ok(.role)],
-      refuses: [.roleNotFound], summary: "Read a role"
-    ) { (call) async throws(Failure) in
-      let app = try call.namedApp.id
-      return response(.ok, try await Roles.find(call.captured("role"), of: app, call.context))
-    },
-    Operation(
-      .patch,
-      "/v1/roles/{role}",
-      access: .operator,
-      takes: .body(
-        .mergePatch(limit: 16_384),
-        Fields(
-          "RolePatch", "Changes of a role.", .optional(.text("name", .nameOfRole)),
-          .optional(.text("description", .descriptionOfRole))
-        )
-      ),
-      versions: .write,
-      gives: [.ok(.role)],
-      refuses: [.roleNotFound, .roleExists],
-      summary: "Change a role"
-    ) { (call, name, description) async throws(Failure) in
-      let role = try await Roles.change(
-        call.captured("role"), RoleChange(name: name, description: description),
-        of: call.namedApp.id, if: call.condition, call.context
-      )
-      return response(.ok, role)
-    },
-    Operation(
-      .delete, "/v1/roles/{role}", access: .operator, gives: [.noContent], refuses: [.roleNotFound],
-      summary: "Delete a role, and take it from its users"
-    ) { (call) async throws(Failure) in
-      try await Roles.delete(call.captured("role"), of: call.namedApp.id, call.context)
-      return Response(.noContent)
-    },
     Operation(
       .get, "/v1/roles/{role}/permissions", access: .operator, gives: [.ok(.list(of: .permission))],
       refuses: [.roleNotFound], summary: "List the permissions of a role"
     ) { (call) async throws(Failure) in
       let (role, app): (RoleID, AppID) = (try call.captured("role"), try call.namedApp.id)
-      let permissions = try await Roles.permissions(of: role, of: app, call.context)
+      let permissions = try await RolePermissions.list(of: role, of: app, call.context)
       return Response(.ok, list: permissions, \.json)
     },
     Operation(
@@ -86,7 +26,7 @@ import WireKit
       takes: .body(.json(limit: 65_536), ClientGrantResource.scopesAtAPI), gives: [.noContent],
       refuses: [.roleNotFound], summary: "Set the scopes of a role at an API"
     ) { (call, scopes) async throws(Failure) in
-      try await Roles.changePermissions(
+      try await RolePermissions.change(
         .set(scopes, at: call.captured("resource_server")), of: call.captured("role"),
         of: call.namedApp.id, call.context
       )
@@ -109,7 +49,7 @@ import WireKit
   nonisolated static let ofUsers: [Operation] = [
     Operation(
       .get, "/v1/users/{user}/roles", access: .client(scope: Scopes.readUsers),
-      gives: [.ok(.list(of: .role))], summary: "List the roles of a user"
+      gives: [.ok(.list(of: RoleRecord.shape))], summary: "List the roles of a user"
     ) { (call) async throws(Failure) in
       let user: UserID = try call.captured("user")
       return Response(.ok, list: try await UserRoles.list(of: user, call.context), \.json)
@@ -150,8 +90,4 @@ import WireKit
       return Response(.noContent)
     },
   ]
-
-  private static func response(_ status: Status, _ role: Role) -> Response {
-    Response(status, json: role.json.serialized(), tag: EntityTag(role.version))
-  }
 }

@@ -123,15 +123,6 @@ extension ClientGrant {
   }
 }
 
-extension Role {
-  package var json: JSON {
-    [
-      "id": .string(id.text), "name": .string(name), "description": .string(description),
-      "version": .number(JSONNumber(version)), "created_at": .string(createdAt.text),
-    ]
-  }
-}
-
 extension Permission {
   package var json: JSON { .object(members) }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Delivery
+import Permissions
 import Postgres
 import Runtime
 import Tenancy
@@ -25,7 +26,7 @@ import Tenancy
     version: Version.text,
     subcommands: [
       AppCommand.self, ClientCommand.self, RecordCommand<ResourceServerRecord>.self,
-      RoleCommand.self,
+      RecordCommand<RoleRecord>.self,
       RecordCommand<IssuerRecord>.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
       RateLimitCommand.self,
       MailCommand.self,

@@ -255,7 +255,7 @@ extension ImportRequest {
         issuers.map { ($0.name, $0.issuer) }, uniquingKeysWith: { first, _ in first }
       )
       let listed = try await context.run { context async throws(Failure) in
-        try await Roles.list(of: app.id, context)
+        try await RoleRecord.table.list(of: app.id, context)
       }
       let roles = Dictionary(
         listed.map { (ByteString($0.name), $0.id) }, uniquingKeysWith: { first, _ in first }

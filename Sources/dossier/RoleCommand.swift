@@ -1,81 +1,23 @@
 import ArgumentParser
 import HTTP
 import JSON
+import Permissions
 
-struct RoleCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "role", abstract: "Roles of an app, with their permissions: scopes of APIs.",
-    subcommands: [
-      Create.self, List.self, Show.self, Set.self, Permit.self, Users.self, Delete.self,
-    ]
-  )
-
-  struct Create: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Creates a role.")
-    @OptionGroup var options: AppOptions
-
-    @Option(help: "A description of the role.")
-    var description: String?
-
-    @Argument(help: "The name that people see.")
-    var name: String
-
-    func run() throws {
-      var body = JSONObject([("name", .string(name))])
-      body["description"] = description.map(JSON.string)
-      options.send(.post, "/v1/roles", .json(.object(body)))
-    }
+extension RoleRecord: CommandRecord {
+  static var furtherCommands: [any ParsableCommand.Type] {
+    [RoleCommand.Permit.self, RoleCommand.Users.self]
   }
+  static var lists: [String] { ["permissions"] }
+}
 
-  struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists the roles.")
-    @OptionGroup var options: AppOptions
-
-    func run() throws {
-      options.send(.get, "/v1/roles", columns: ["id", "name", "description", "created_at"])
-    }
-  }
-
-  struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Shows a role with its permissions.")
-    @OptionGroup var role: RoleArgument
-
-    func run() throws {
-      let (path, app) = (role.path, role.options.app)
-      role.options.common.run { context async throws(CommandFailure) in
-        var shown = try await context.send(.get, path, to: app).object ?? JSONObject()
-        shown["permissions"] = try await context.send(.get, "\(path)/permissions", to: app)
-        return CommandOutput(.object(shown))
-      }
-    }
-  }
-
-  struct Set: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Changes a role; omitted options keep their values."
-    )
-    @OptionGroup var role: RoleArgument
-
-    @Option(help: "The new name.")
-    var name: String?
-
-    @Option(help: "A description of the role.")
-    var description: String?
-
-    func run() throws {
-      var body = JSONObject()
-      body["name"] = name.map(JSON.string)
-      body["description"] = description.map(JSON.string)
-      role.options.send(.patch, role.path, .mergePatch(.object(body)))
-    }
-  }
-
+/// The commands for the permissions and users of roles.
+enum RoleCommand {
   struct Permit: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Sets the scopes that a role has at an API; without --scope, it removes them.",
       discussion: "Tokens keep a removed scope until they expire."
     )
-    @OptionGroup var role: RoleArgument
+    @OptionGroup var role: RecordArgument<RoleRecord>
     @OptionGroup var scopes: PermissionArguments
 
     func run() throws {
@@ -85,7 +27,7 @@ struct RoleCommand: ParsableCommand {
 
   struct Users: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Lists the users of a role.")
-    @OptionGroup var role: RoleArgument
+    @OptionGroup var role: RecordArgument<RoleRecord>
     @OptionGroup var list: ListOptions
 
     func run() throws {
@@ -95,28 +37,6 @@ struct RoleCommand: ParsableCommand {
       }
     }
   }
-
-  struct Delete: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Deletes a role, and removes it from its users."
-    )
-    @OptionGroup var role: RoleArgument
-    @OptionGroup var consent: Consent
-
-    func run() throws {
-      let question = "Delete the role \(role.role), and take it from its users?"
-      role.options.send(.delete, role.path, asking: consent, question)
-    }
-  }
-}
-
-struct RoleArgument: ParsableArguments {
-  @OptionGroup var options: AppOptions
-
-  @Argument(help: "The role's id.")
-  var role: String
-
-  var path: String { "/v1/roles/\(segment(role))" }
 }
 
 /// An API with scopes of it.

@@ -9,15 +9,22 @@ class CommandLine(RoleCase):
     def test_roles_of_a_user(self):
         email, user = self.user()
         server, dossier = self.api_id(), self.site.dossier
-        role = dossier("role", "create", "--description", "Writes posts", "editor")
+        role = dossier("role", "create", "editor", "description=Writes posts")
         self.assertEqual((role["name"], role["description"], role["version"]),
                          ("editor", "Writes posts", 1))
         dossier("role", "permit", role["id"], server, "--scope", "read:posts",
                 "--scope", "write:posts")
         dossier("role", "permit", role["id"], server, "--scope", "write:posts")
-        shown = dossier("role", "set", role["id"], "--name", "author")
+        shown = dossier("role", "set", role["id"], "name=author")
         self.assertEqual((shown["name"], shown["description"], shown["version"]),
                          ("author", "Writes posts", 2))
+        other = dossier("role", "create", "another")
+        for words in [["create", "author"], ["set", other["id"], "name=author"]]:
+            run = dossier("role", *words, check=False)
+            self.assertEqual(run.returncode, 11, run.stderr)
+            self.assertIn("already has a role with that name", run.stderr)
+        names = [one["name"] for one in dossier("role", "list")]
+        self.assertEqual(names, sorted(names))
         shown = dossier("role", "show", role["id"])
         self.assertEqual([one["scope"] for one in shown["permissions"]], ["write:posts"])
         dossier("user", "roles", "add", email, role["id"])

@@ -55,7 +55,9 @@ import WireKit
       servers[name] = server
       scopes[name] = Set(server.scopes.map { ByteString($0.name) })
     }
-    for role in try await Roles.list(of: app.id, context) { roles[ByteString(role.name)] = role }
+    for role in try await RoleRecord.table.list(of: app.id, context) {
+      roles[ByteString(role.name)] = role
+    }
     grants = try await ClientGrants.list(inApp: context)
     // In the order in which they refer to each other.
     for kind in TenantExport.Kind.allCases {
@@ -282,8 +284,8 @@ import WireKit
     let permissions = object["permissions"].flatMap { $0 == .null ? nil : $0 }
     (object["permissions"], object["id"]) = (nil, nil)
     let body = try RoleBody(.object(object))
-    guard let name = body.change.name else { throw .invalid([.missingProperty("name")]) }
-    guard body.change.faults.isEmpty else { throw .invalid(body.change.faults) }
+    guard let name = body.name else { throw .invalid([.missingProperty("name")]) }
+    _ = try RoleRecord.table.checked(RecordPatch(body.members))
     try require(name, isNewOf: item, at: "/name")
     var step = Step(item)
     step.ignored = body.ignored
@@ -306,26 +308,29 @@ import WireKit
     let role = roles[ByteString(name)]
     var has: [Permission] = []
     if let role {
-      has = try await Roles.permissions(of: role.id, of: context.app.id, context)
+      has = try await RolePermissions.list(of: role.id, of: context.app.id, context)
     }
     let new = wanted.filter { one in
       !has.contains {
         $0.identifier.hasSameBytes(as: one.audience) && $0.scope.hasSameBytes(as: one.scope)
       }
     }
-    let (context, change) = (context, body.change)
+    let (context, members) = (context, body.members)
     let isDescribed =
       role.map { role in
-        change.description.map { !$0.hasSameBytes(as: role.description) } ?? false
+        members["description"]?.string.map { !$0.hasSameBytes(as: role.description) } ?? false
       } ?? false
     let perform: Step.Perform = { () async throws(Failure) in
       let app = context.app
       let id: RoleID
       if let role {
         id = role.id
-        if isDescribed { _ = try await Roles.change(id, change, of: app.id, context) }
+        if isDescribed {
+          _ = try await RoleRecord.change(
+            role.key, of: app.id, by: RecordPatch(members), if: VersionCondition(), context)
+        }
       } else {
-        id = try await Roles.create(name, change.description ?? "", of: app, context).id
+        id = try await RoleRecord.create(members, in: app.id, context).id
       }
       var names: [PermissionName] = []
       for one in new {
@@ -334,7 +339,7 @@ import WireKit
         names.append(PermissionName(server.id, one.scope))
       }
       if !names.isEmpty {
-        try await Roles.changePermissions(.add(names), of: id, of: app.id, context)
+        try await RolePermissions.change(.add(names), of: id, of: app.id, context)
       }
       return (RoleName.prefix + id.text, nil)
     }

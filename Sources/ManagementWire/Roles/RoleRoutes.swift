@@ -3,6 +3,7 @@ import HTTP
 import IdentitySubjects
 import JSON
 import Permissions
+import Records
 import Runtime
 import Tenancy
 import WireKit
@@ -16,37 +17,38 @@ import WireKit
       call async throws(Failure) in
       let query = try call.query
       let page = try PageParameters(query)
-      let part = query["name_filter"].flatMap { $0.isEmpty ? nil : $0 }
-      let roles = try await Roles.list(of: call.context.app.id, named: part, call.context)
-      return page.response(roles, named: "roles", \.json)
+      let part = (query["name_filter"] ?? "").lowercased().utf8
+      let roles = try await RoleRecord.table.list(of: call.context.app.id, call.context)
+        .filter { $0.name.lowercased().utf8.contains(part) }
+      return page.response(roles, named: "roles", \.auth0JSON)
     },
     Route(
       .post, path, access: access("create"), body: .json(limit: 16_384), summary: "Create a role"
     ) { call async throws(Failure) in
       let body = try RoleBody(call.json)
-      let change = body.change
-      guard let name = change.name else { throw .invalid([.missingProperty("name")]) }
-      let description = change.description ?? ""
-      let app = call.context.app
-      let role = try await Roles.create(name, description, of: app, call.context)
-      return Response(.ok, json: role.json.reporting(body.ignored).serialized())
+      guard body.name != nil else { throw .invalid([.missingProperty("name")]) }
+      let role = try await RoleRecord.create(body.members, in: call.context.app.id, call.context)
+      return Response(.ok, json: role.auth0JSON.reporting(body.ignored).serialized())
     },
     Route(.get, "\(path)/{role}", access: access("read"), summary: "Read a role") {
       call async throws(Failure) in
-      let role = try await Roles.find(call.role(), of: call.context.app.id, call.context)
-      return Response(.ok, json: role.json.serialized())
+      let app = call.context.app.id
+      let role = try await RoleRecord.table.find(call.role().text, of: app, call.context)
+      return Response(.ok, json: role.auth0JSON.serialized())
     },
     Route(
       .patch, "\(path)/{role}", access: access("update"), body: .json(limit: 16_384),
       summary: "Change a role"
     ) { call async throws(Failure) in
       let (app, body) = (call.context.app.id, try RoleBody(call.json))
-      let role = try await Roles.change(call.role(), body.change, of: app, call.context)
-      return Response(.ok, json: role.json.reporting(body.ignored).serialized())
+      let role = try await RoleRecord.change(
+        call.role().text, of: app, by: RecordPatch(body.members), if: VersionCondition(),
+        call.context)
+      return Response(.ok, json: role.auth0JSON.reporting(body.ignored).serialized())
     },
     Route(.delete, "\(path)/{role}", access: access("delete"), summary: "Delete a role") {
       call async throws(Failure) in
-      try await Roles.delete(call.role(), of: call.context.app.id, call.context)
+      try await RoleRecord.delete(call.role().text, of: call.context.app.id, call.context)
       return Response(.ok, json: JSONObject().serialized())
     },
   ]
@@ -57,9 +59,10 @@ import WireKit
   }
 }
 
-/// The body of a creation or a change of a role: a name and a description; null is as absent.
+/// The body of a creation or a change of a role; null is as absent.
 struct RoleBody {
-  private(set) var change = RoleChange(name: nil, description: nil)
+  /// The attributes, by the names of their columns.
+  private(set) var members = JSONObject()
   /// The members that this server lacks.
   private(set) var ignored: [String] = []
 
@@ -68,8 +71,7 @@ struct RoleBody {
     var reader = MemberReader()
     for (name, value) in try body.objectOfBody where value != .null {
       switch name {
-      case "name": change.name = reader.string(name, value)
-      case "description": change.description = reader.string(name, value)
+      case "name", "description": members[name] = reader.string(name, value).map(JSON.string)
       // Back ends send what they have read.
       case "id", "ignored_members": break
       default: ignored.append(name)
@@ -77,14 +79,14 @@ struct RoleBody {
     }
     try reader.check()
   }
+
+  var name: String? { members["name"]?.string }
 }
 
 extension Role {
-  var json: JSON {
-    [
-      "id": .string(RoleName.prefix + id.text), "name": .string(name),
-      "description": .string(description),
-    ]
+  fileprivate var auth0JSON: JSON {
+    .object(
+      JSONObject([("id", .string(RoleName.prefix + key))] + RecordObject.members(of: self)))
   }
 }
 
@@ -159,7 +161,8 @@ extension JSON {
       .post, path, access: .management("create:role_members", "update:roles"),
       body: .json(limit: 262_144), summary: "Give users a role"
     ) { call async throws(Failure) in
-      let role = try await Roles.find(call.role(), of: call.context.app.id, call.context).id
+      let app = call.context.app.id
+      let role = try await RoleRecord.table.find(call.role().text, of: app, call.context).id
       var users: [UserID] = []
       for id in try call.json.texts("users", atMost: most) {
         guard let user = try await ForeignIDs.user(of: id, call.context) else { throw .notFound }
@@ -215,7 +218,7 @@ extension JSON {
       call async throws(Failure) in
       let page = try PageParameters(call.query)
       let roles = try await UserRoles.list(of: call.managedUser(), call.context)
-      return page.response(roles, named: "roles", \.json)
+      return page.response(roles, named: "roles", \.auth0JSON)
     },
     Route(
       .post, path, access: .management(Scopes.updateUsers, "create:role_members"),
@@ -259,7 +262,7 @@ extension JSON {
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)
       let app = call.context.app.id
-      let permissions = try await Roles.permissions(of: call.role(), of: app, call.context)
+      let permissions = try await RolePermissions.list(of: call.role(), of: app, call.context)
       return page.response(permissions, named: "permissions") { .object($0.json(call)) }
     },
     Route(
@@ -307,7 +310,7 @@ extension JSON {
 
   private static func changeRole(_ change: PermissionChange, _ call: Call) async throws(Failure) {
     let app = call.context.app.id
-    try await Roles.changePermissions(change, of: call.role(), of: app, call.context)
+    try await RolePermissions.change(change, of: call.role(), of: app, call.context)
   }
 
   /// Reads a list of permissions, each with the identifier of an API.
