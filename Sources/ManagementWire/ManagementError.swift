@@ -51,7 +51,7 @@ struct ManagementError {
       let missing = names("missing")
       let paths = missing.joined(separator: " or ")
       let advice =
-        missing.isEmpty ? "" : " The operator can add one on \(paths): dossier index add."
+        missing.isEmpty ? "" : " The operator can add one on \(paths): dossier index create."
       let message =
         "The app has more than \(FilterLimits.scanned) users, so each branch of the search needs a "
         + "field with an index. These have one: \(names("indexed").joined(separator: ", "))."

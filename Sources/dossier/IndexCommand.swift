@@ -8,27 +8,37 @@ struct IndexCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "index",
     abstract: "Search indexes: paths in documents by which users can be searched.",
-    subcommands: [Add.self, List.self, Remove.self]
+    subcommands: [Create.self, List.self, Delete.self]
   )
 
-  struct Add: ParsableCommand {
+  struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Adds a search index, and fills it from the stored documents.",
+      abstract: "Creates a search index, and fills it from the stored documents.",
       discussion: """
         Users can be searched by the path when the command has ended. If it is interrupted, run it \
         again: it continues.
-        """)
-    @OptionGroup var options: AppOptions
 
-    @Option(help: "The type of the values: text, number or boolean. No other values are found.")
-    var kind = "text"
+        Attributes:
+          kind  the type of the values: text (the default), number or boolean; no others are found
+        """, aliases: ["add"])
+    @OptionGroup var options: AppOptions
 
     @Argument(help: "The path, as in a filter: metadata.theme, app_metadata.… or custom_data.…")
     var path: String
 
+    @Argument(help: ArgumentHelp("Attributes.", valueName: "attribute=value"))
+    var attributes: [NamedValue] = []
+
+    func validate() throws {
+      guard attributes.allSatisfy({ $0.name == "kind" }) else {
+        throw ValidationError("An index has the attribute kind only, such as kind=number.")
+      }
+    }
+
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
         let app = options.app ?? context.defaultApp
+        let kind = attributes.last?.value ?? "text"
         let index = try await context.run { context async throws(Failure) in
           try await SearchIndexes.add(path, kind: kind, to: app, context)
         }
@@ -49,10 +59,9 @@ struct IndexCommand: ParsableCommand {
     }
   }
 
-  struct Remove: ParsableCommand {
+  struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Drops a search index. Documents are not changed."
-    )
+      abstract: "Deletes a search index. Documents are not changed.", aliases: ["remove"])
     @OptionGroup var options: AppOptions
     @OptionGroup var consent: Consent
 
@@ -65,7 +74,7 @@ struct IndexCommand: ParsableCommand {
         let index = try await context.run { context async throws(Failure) in
           try await SearchIndexes.index(on: path, of: app, context)
         }
-        try consent.ask("Drop the search index on \(path)? Searches by it will fail.")
+        try consent.ask("Delete the search index on \(path)? Searches by it will fail.")
         let indexes = try await context.run { context async throws(Failure) in
           try await SearchIndexes.remove(index.id, from: app, context)
           return try await SearchIndexes.all(of: app, context).filter {

@@ -6,7 +6,7 @@ struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
     abstract: "The keys that sign the tokens of an app, and the master key that encrypts them.",
-    subcommands: [List.self, Rotate.self, Remove.self, Reencrypt.self]
+    subcommands: [List.self, Rotate.self, Delete.self, Reencrypt.self]
   )
 
   fileprivate static let columns = [
@@ -32,13 +32,13 @@ struct KeyCommand: ParsableCommand {
     func run() throws { options.send(.post, "/v1/keys/rotate", columns: KeyCommand.columns) }
   }
 
-  struct Remove: ParsableCommand {
+  struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes a key that has leaked, or that no master key decrypts.",
+      abstract: "Deletes a key that has leaked, or that no master key decrypts.",
       discussion: """
         The tokens that it signed are refused within a minute, and clients refresh them. If it was \
         the current one, the next login makes another.
-        """)
+        """, aliases: ["remove"])
     @OptionGroup var options: AppOptions
     @OptionGroup var consent: Consent
 
@@ -46,12 +46,8 @@ struct KeyCommand: ParsableCommand {
     var key: String
 
     func run() throws {
-      options.common.run { context async throws(CommandFailure) in
-        try consent.ask("Remove the signing key \(key), and refuse the tokens that it signed?")
-        return CommandOutput(
-          try await context.send(.delete, "/v1/keys/\(segment(key))", to: options.app)
-        )
-      }
+      let question = "Delete the signing key \(key), and refuse the tokens that it signed?"
+      options.send(.delete, "/v1/keys/\(segment(key))", asking: consent, question)
     }
   }
 }

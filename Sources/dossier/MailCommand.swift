@@ -10,7 +10,7 @@ struct MailCommand: ParsableCommand {
       The workers try each mail again with growing pauses, for a day or until the code in it expires. \
       A mail that the relay rejects permanently stays in the list until then, and is not tried again.
       """,
-    subcommands: [List.self, Retry.self, Drop.self]
+    subcommands: [List.self, Retry.self, Delete.self]
   )
 
   struct List: ParsableCommand {
@@ -41,21 +41,20 @@ struct MailCommand: ParsableCommand {
     }
   }
 
-  struct Drop: ParsableCommand {
+  struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes mail from the queue; it is not sent."
-    )
+      abstract: "Deletes mail from the queue; it is not sent.", aliases: ["drop"])
     @OptionGroup var mail: MailArgument
     @OptionGroup var consent: Consent
 
     func run() throws {
       mail.options.run { context async throws(CommandFailure) in
-        try consent.ask("Drop \(mail.mail ?? "all queued mail")?")
-        if let mail = mail.mail { return CommandOutput(try await context.drop(mail)) }
+        try consent.ask("Delete \(mail.mail ?? "all queued mail")?")
+        if let mail = mail.mail { return CommandOutput(try await context.delete(mail)) }
         var count = 0
         for id in try await context.waitingMails() {
           do throws(CommandFailure) {
-            _ = try await context.drop(id)
+            _ = try await context.delete(id)
             count += 1
           } catch {
             // It was sent meanwhile.
@@ -85,7 +84,7 @@ struct MailArgument: ParsableArguments {
 }
 
 extension CommandContext {
-  fileprivate func drop(_ mail: String) async throws(CommandFailure) -> JSON {
+  fileprivate func delete(_ mail: String) async throws(CommandFailure) -> JSON {
     try await send(.delete, "/v1/mails/\(segment(mail))")
   }
 

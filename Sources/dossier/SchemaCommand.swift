@@ -9,7 +9,7 @@ struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
     abstract: "Manages the JSON Schemas (draft 2020-12) that written documents must match.",
-    subcommands: [Set.self, Show.self, List.self, Remove.self, Check.self]
+    subcommands: [Set.self, List.self, Show.self, Delete.self, Check.self]
   )
 
   struct Set: ParsableCommand {
@@ -59,16 +59,16 @@ struct SchemaCommand: ParsableCommand {
     }
   }
 
-  struct Remove: ParsableCommand {
+  struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes a schema; documents of the kind are no longer validated."
-    )
+      abstract: "Deletes a schema; documents of the kind are no longer validated.",
+      aliases: ["remove"])
     @OptionGroup var options: AppOptions
     @OptionGroup var consent: Consent
     @Argument(help: .document) var document: DocumentKind
 
     func run() throws {
-      options.send(.delete, document.pathOfSchema, asking: consent, "Remove the schema?")
+      options.send(.delete, document.pathOfSchema, asking: consent, "Delete the schema?")
     }
   }
 

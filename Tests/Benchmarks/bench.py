@@ -115,7 +115,7 @@ class Bench:
     def index(self):
         """Indexes two paths: one that few users share, and one that all users share."""
         for path, kind in [("metadata.group", "number"), ("metadata.theme", "text")]:
-            self.site.dossier("index", "add", path, "--kind", kind, timeout=1_800)
+            self.site.dossier("index", "create", path, f"kind={kind}", timeout=1_800)
         self.key = self.file("key", [self.site.client("--operator")["secret"]])
 
     def search(self, filter, clients):

@@ -173,7 +173,7 @@ class Changes(Auth0Case):
         schema = self.site.folder / "schema.json"
         schema.write_text('{"properties": {"password": {"minLength": 3}}}')
         self.site.dossier("schema", "set", "metadata", schema)
-        self.addCleanup(self.site.dossier, "schema", "remove", "--yes", "metadata")
+        self.addCleanup(self.site.dossier, "schema", "delete", "--yes", "metadata")
         answer = self.post("/dbconnections/signup", {
             "client_id": self.page["id"], "connection": CONNECTION, "email": self.own_email(),
             "password": PASSWORD, "user_metadata": {"password": "x"}})

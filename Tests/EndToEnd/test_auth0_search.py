@@ -204,7 +204,7 @@ class Search(Auth0Case):
     def test_each_form_by_both_sdks(self):
         token = self.back_end_token()
         for path in ["app_metadata.level", "app_metadata.teams.name"]:
-            self.site.dossier("index", "add", "--app", "default", path, "--kind", "text")
+            self.site.dossier("index", "create", "--app", "default", path, "kind=text")
         users = [
             {"user_metadata": {"address": {"city": "Oslo"}, "tags": ["a", "b"]},
              "app_metadata": {"plan": "pro", "level": "high", "seats": 1, "empty": {},
@@ -234,6 +234,6 @@ class Search(Auth0Case):
         answer = self.management("GET", f"users?q={query}", token=token)
         self.site.sql("delete from users where user_id like 'd%'")
         self.refused(answer, 400, "invalid_query_string")
-        self.assertIn("user_metadata.hobby: dossier index add", answer.json["message"])
+        self.assertIn("user_metadata.hobby: dossier index create", answer.json["message"])
         for field in ["email", "email.domain,", "phone_number", "user_id", "app_metadata.level"]:
             self.assertIn(field, answer.json["message"])

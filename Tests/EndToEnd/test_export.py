@@ -8,7 +8,7 @@ from test_import import HASHES, ImportCase, lines
 
 class Export(ImportCase):
     def test_imported_documents_are_found_by_search(self):
-        self.dossier("index", "add", "--app", self.app, "custom_data.level", "--kind", "number")
+        self.dossier("index", "create", "--app", self.app, "custom_data.level", "kind=number")
         rows = [{"email": f"l{n}@example.com", "custom_data": {"level": n}} for n in range(5)]
         self.dossier("user", "import", "-", "--app", self.app, input=lines(rows).encode())
         found = self.dossier(

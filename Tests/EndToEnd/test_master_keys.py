@@ -94,9 +94,9 @@ class MasterKeys(Administration):
         app = {"Dossier-App": "shown"}
         grant = self.expect(self.register("key@example.com", headers=app), 201).json
         key = self.site.dossier("key", "list", "--app", "shown")[0]["id"]
-        self.refused(23, "key", "remove", key, "--app", "shown", words="--yes")
-        self.refused(10, "key", "remove", "nothing", "--app", "shown", "--yes")
-        self.site.dossier("key", "remove", key, "--app", "shown", "--yes")
+        self.refused(23, "key", "delete", key, "--app", "shown", words="--yes")
+        self.refused(10, "key", "delete", "nothing", "--app", "shown", "--yes")
+        self.site.dossier("key", "delete", key, "--app", "shown", "--yes")
         self.assertEqual(self.site.dossier("key", "list", "--app", "shown"), [])
         # Workers notice by themselves; new ones look at once.
         self.restart()

@@ -171,10 +171,10 @@ class Outbox(Administration):
         self.assertTrue(any("mail is abandoned: " in line for line in self.site.messages()))
         text = self.site.get("/metrics").body.decode()
         self.assertRegex(text, r"(?m)^dossier_mails_abandoned_total [1-9]")
-        self.refused(23, "mail", "drop", "--all", words="--yes")
-        self.refused(64, "mail", "drop", words="--all")
-        self.refused(10, "mail", "drop", "0" * 24, "--yes")
-        self.site.dossier("mail", "drop", mail["id"], "--yes")
+        self.refused(23, "mail", "delete", "--all", words="--yes")
+        self.refused(64, "mail", "delete", words="--all")
+        self.refused(10, "mail", "delete", "0" * 24, "--yes")
+        self.site.dossier("mail", "delete", mail["id"], "--yes")
         self.assertEqual(self.queue("nobody@example.com"), [])
 
     def test_the_queue_is_listed_in_pages(self):

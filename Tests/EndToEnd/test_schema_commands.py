@@ -33,7 +33,7 @@ class SchemaCommands(SchemaCase):
         self.expect(self.ask("GET", "/v1/schemas/app-metadata"), 404, "not_found")
         self.refused(10, "schema", "show", "metadata", "--app", self.app,
                      words="does not exist")
-        self.refused(10, "schema", "remove", "metadata", "--app", self.app, "--yes")
+        self.refused(10, "schema", "delete", "metadata", "--app", self.app, "--yes")
         self.refused(10, "schema", "check", "metadata", "--app", self.app)
         self.refused(10, "schema", "list", "--app", "nowhere", words="No app has that name")
         self.refused(64, "schema", "set", "profile", file)

@@ -31,7 +31,7 @@ class SearchCase(Case):
             ]}
         for path, kind in [("metadata.theme", "text"), ("custom_data.level", "number"),
                            ("metadata.beta", "boolean"), ("app_metadata.plan", "text")]:
-            shown = cls.cli("index", "add", path, "--kind", kind)
+            shown = cls.cli("index", "create", path, f"kind={kind}")
             assert shown == {"app": "default", "path": path, "kind": kind, "state": "ready"}, shown
 
     @classmethod
@@ -194,7 +194,7 @@ class Search(SearchCase):
             select 'e' || lpad(to_hex(g), 23, '0'), app_id, true, 'Many' from apps, generate_series(1, 50001) g
             where name = 'large'""")
         for path in ["metadata.theme", "app_metadata.plan"]:
-            self.cli("index", "add", path, "--kind", "text", "--app", "large")
+            self.cli("index", "create", path, "kind=text", "--app", "large")
         here = {"Dossier-App": "large"}
         keys = [self.client("all", *scopes, app="large")
                 for scopes in [["read:users", "read:users_app_metadata"], ["read:users"]]]

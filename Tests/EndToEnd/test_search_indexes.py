@@ -128,13 +128,14 @@ class Indexes(SearchCase):
             self.assertEqual([error["pointer"] for error in answer.json["errors"]], [pointer])
 
     def test_the_command_line(self):
-        self.cli("index", "add", 'metadata."odd key"', "--kind", "text")
+        self.cli("index", "create", 'metadata."odd key"', "kind=text")
         shown = {index["path"]: index for index in self.cli("index", "list")}
         self.assertEqual(shown['metadata."odd key"']["state"], "ready")
         self.assertEqual(shown["email"]["id"], None)
-        self.cli("index", "add", 'metadata."odd key"', status=11)
-        self.cli("index", "remove", 'metadata."odd key"', status=23)
-        self.cli("index", "remove", 'metadata."odd key"', "--yes")
+        self.cli("index", "create", 'metadata."odd key"', status=11)
+        self.cli("index", "create", "metadata.other", "kid=text", status=64)
+        self.cli("index", "delete", 'metadata."odd key"', status=23)
+        self.cli("index", "delete", 'metadata."odd key"', "--yes")
         self.cli("index", "remove", 'metadata."odd key"', status=10)
         self.assertNotIn('metadata."odd key"', [index["path"] for index in self.cli("index", "list")])
         users = self.cli("user", "list", "--filter", 'metadata.theme = "dark"')

@@ -202,7 +202,7 @@ class UserCommands(Administration):
         """Without a terminal and --yes, each command ends with 23 and changes nothing."""
         grant = self.verified("asked@example.com")
         user, token = grant["user_id"], grant["access_token"]
-        self.site.dossier("index", "add", "metadata.asked")
+        self.site.dossier("index", "create", "metadata.asked")
         client = self.site.dossier("client", "create", "asked")
         role = self.site.dossier("role", "create", "asked")
         api = self.site.dossier(
@@ -211,7 +211,7 @@ class UserCommands(Administration):
         for command in [
             ["user", "block", user], ["user", "logout", user], ["user", "delete", user],
             ["user", "second-factors", "remove", user], ["session", "end", "--app", "default"],
-            ["index", "remove", "metadata.asked"], ["schema", "remove", "metadata"],
+            ["index", "delete", "metadata.asked"], ["schema", "delete", "metadata"],
             ["client", "delete", client["id"]], ["client", "rotate", client["id"]],
             ["role", "delete", role["id"]], ["resource-server", "delete", api["id"]],
             ["issuer", "remove", "web"],

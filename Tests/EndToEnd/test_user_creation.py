@@ -152,7 +152,7 @@ class Creation(Case):
         refused = self.expect(self.create(custom_data={"level": "high"}), 422, "validation_failed").json
         self.assertEqual([error["pointer"] for error in refused["errors"]], ["/custom_data/level"])
         self.expect(self.create(custom_data={"level": 3}), 201)
-        self.site.dossier("schema", "remove", "--yes", "custom-data")
+        self.site.dossier("schema", "delete", "--yes", "custom-data")
 
     def test_app_metadata_requires_its_scope(self):
         poor = self.site.client("--app", "default", "--scope", "create:users")["secret"]

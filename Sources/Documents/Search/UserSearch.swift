@@ -69,8 +69,8 @@ extension Failure {
   package static let notIndexed = Failure("not_indexed", .invalid)
     .titled("The app has too many users for a filter without a term on an indexed path.")
     .remedied(
-      "Add an index on a path in missing: dossier index add. Or add a term on one of the paths in "
-        + "indexed to each branch of an or. Terms with != or under not do not count."
+      "Add an index on a path in missing: dossier index create. Or add a term on one of the paths "
+        + "in indexed to each branch of an or. Terms with != or under not do not count."
     )
 
   /// Returns the error for a filter with a syntax error: the place, and the rule.
@@ -93,7 +93,7 @@ extension Failure {
     let advice =
       missing.isEmpty
       ? "Add a term on one of these: \(paths.joined(separator: ", "))."
-      : "Add an index on \(missing.joined(separator: " or ")), such as: dossier index add."
+      : "Add an index on \(missing.joined(separator: " or ")), such as: dossier index create."
     return .notIndexed(
       "A search without an index reads at most \(FilterLimits.scanned) users. \(advice)",
       members: [

@@ -79,7 +79,7 @@ import Postgres
       throw .internalError(
         reason:
           "this master key does not decrypt the signing key \(row.keyID); "
-          + "`dossier key remove` removes it"
+          + "`dossier key delete` deletes it"
       )
     }
     return key
