@@ -60,7 +60,7 @@ package enum Accounts {
     of address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     let (holder, app) = (SubjectQueries.holder, context.app.id)
-    return try await context.readLatest(holder, app, .email, address.key).first
+    return try await context.read(holder, app, .email, address.key, on: .exclusive).first
   }
 
   /// Returns the account of an address; nil without one.

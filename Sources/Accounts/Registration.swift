@@ -87,7 +87,8 @@ extension Users {
       let right = try await compare(credentials, context)
       try await right.limiter.takeBack()
       let owner = right.account.user
-      let unused = try await context.readLatest(UserOriginQueries.isUnused, owner, owner == user)
+      let unused = try await context.read(
+        UserOriginQueries.isUnused, owner, owner == user, on: .exclusive)
       if !unused.isEmpty { return owner }
     } catch .wrongCredentials {
       // The address belongs to another user.

@@ -32,7 +32,8 @@ import Tenancy
     var (count, conflicts) = (0, [Conflict]())
     var cursor = ""
     while true {
-      let page = try await context.search(StoredAddressQueries.page, context.app.id, cursor)
+      let page = try await context.read(
+        StoredAddressQueries.page, context.app.id, cursor, on: .search)
       guard let last = page.last else { return (count, conflicts) }
       cursor = last.subject
       for row in page {

@@ -23,8 +23,8 @@ package enum UserAdministration {
   @EventLoop package static func page(
     after cursor: UserID? = nil, count: Int = PageLimit.most, _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
-    let profiles = try await context.search(
-      UserAdministrationQueries.page, context.app.id, cursor, count
+    let profiles = try await context.read(
+      UserAdministrationQueries.page, context.app.id, cursor, count, on: .search
     )
     return Page(profiles, of: count)
   }

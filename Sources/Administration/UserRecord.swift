@@ -76,17 +76,15 @@ package enum UserRecords {
     let calls = users.map {
       PendingQuery(UserRecordQueries.read, $0, context.principal, readsMetadata, readsAppMetadata)
     }
-    if withDocuments {
-      let metadata = MemberAccess(to: .metadata, context)
-      let appMetadata = MemberAccess(to: .appMetadata, context)
-      return try await context.fetch(UserRecordQueries.read, calls).map { record in
-        var record = record
-        if let metadata { record.metadata = record.metadata.map(metadata.visible) }
-        if let appMetadata { record.appMetadata = record.appMetadata.map(appMetadata.visible) }
-        return record
-      }
+    let metadata = MemberAccess(to: .metadata, context)
+    let appMetadata = MemberAccess(to: .appMetadata, context)
+    let lane: DatabaseLane? = withDocuments ? .large : nil
+    return try await context.read(UserRecordQueries.read, calls, on: lane).joined().map { record in
+      var record = record
+      if let metadata { record.metadata = record.metadata.map(metadata.visible) }
+      if let appMetadata { record.appMetadata = record.appMetadata.map(appMetadata.visible) }
+      return record
     }
-    return try await context.read(UserRecordQueries.read, calls).flatMap(\.self)
   }
 }
 
@@ -114,7 +112,7 @@ extension UserRecords {
     of users: [UserID], _ context: RequestContext
   ) async throws(Failure) -> [UserSignIns] {
     let ids = TextArray(users.map(\.text))
-    return try await context.search(UserRecordQueries.signIns, context.app.id, ids)
+    return try await context.read(UserRecordQueries.signIns, context.app.id, ids, on: .search)
   }
 }
 

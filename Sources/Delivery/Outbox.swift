@@ -25,7 +25,7 @@ package enum Outbox {
   @EventLoop package static func page(
     after cursor: MailID?, count: Int, _ context: RequestContext
   ) async throws(Failure) -> Page<ListedMail> {
-    var mails = try await context.search(OutboxQueries.page, cursor, count)
+    var mails = try await context.read(OutboxQueries.page, cursor, count, on: .search)
     for index in mails.indices { mails[index].open(by: context.keys.master) }
     return Page(mails, of: count)
   }
@@ -46,7 +46,9 @@ package enum Outbox {
     }
     var count = 0
     var last: MailID?
-    while case let ids = try await context.readLatest(OutboxQueries.ids, last), !ids.isEmpty {
+    while case let ids = try await context.read(OutboxQueries.ids, last, on: .exclusive),
+      !ids.isEmpty
+    {
       let calls = ids.map { PendingQuery(OutboxQueries.retry, $0) }
       count += try await context.write(calls, returning: Int.self).count
       last = ids.last

@@ -36,8 +36,8 @@ package enum DocumentHistory {
     _ version: Int, of document: DocumentKind, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     try document.requireReadable(context)
-    let row = try await context.fetch(
-      DocumentHistoryQueries.read, user, context.principal, document, version
+    let row = try await context.read(
+      DocumentHistoryQueries.read, user, context.principal, document, version, on: .large
     ).first.orGone(context)
     guard let stored = row.item else { throw .notFound }
     return try await MemberAccess(to: document, context).visible(in: stored, context)

@@ -132,7 +132,7 @@ package enum DocumentChange: Sendable {
     case .large: break
     }
     let principal = context.principal
-    let rows = try await context.fetch(DocumentsQueries.fetch, user, principal, document)
+    let rows = try await context.read(DocumentsQueries.fetch, user, principal, document, on: .large)
     return try rows.first.orGone(context).item
   }
 

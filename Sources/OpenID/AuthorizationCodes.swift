@@ -53,8 +53,8 @@ package import Tenancy
       lifetime
     )
     if !issued.isEmpty { return code.text(master) }
-    let ended = try await context.readLatest(
-      AuthorizationCodeQueries.ended, context.app.id, authorization.id
+    let ended = try await context.read(
+      AuthorizationCodeQueries.ended, context.app.id, authorization.id, on: .exclusive
     )
     guard let code = ended.first?.authorization(authorization.id, master)?.code else {
       throw .authorizationExpired

@@ -69,8 +69,8 @@ package import Runtime
     _ id: AuthorizationID, in browser: BrowserKey, _ context: RequestContext
   ) async throws(Failure) -> Authorization? {
     let master = context.keys.master
-    return try await context.readLatest(
-      AuthorizationQueries.expired, context.app.id, id, browser.hash(master)
+    return try await context.read(
+      AuthorizationQueries.expired, context.app.id, id, browser.hash(master), on: .exclusive
     ).first?.authorization(id, master)
   }
 
@@ -79,8 +79,8 @@ package import Runtime
   ) async throws(Failure) -> (authorization: Authorization, isSettled: Bool) {
     let master = context.keys.master
     guard let browser,
-      let row = try await context.readLatest(
-        AuthorizationQueries.find, context.app.id, id, browser.hash(master)
+      let row = try await context.read(
+        AuthorizationQueries.find, context.app.id, id, browser.hash(master), on: .exclusive
       ).first,
       let authorization = row.authorization(id, master)
     else { throw .authorizationExpired }

@@ -102,8 +102,8 @@ package struct BrowserUser: Sendable {
   ) async throws(Failure) -> UserID? {
     guard let device = context.device else { return nil }
     for user in users {
-      let found = try await context.readLatest(
-        BrowserUserQueries.ofClient, user, id, device.id, client
+      let found = try await context.read(
+        BrowserUserQueries.ofClient, user, id, device.id, client, on: .exclusive
       )
       if !found.isEmpty { return user }
     }
@@ -125,7 +125,7 @@ package struct BrowserUser: Sendable {
     guard let device = context.device?.id else { return nil }
     let statement = BrowserUserQueries.newestOfClient
     let calls = users.map { PendingQuery(statement, $0, device, client) }
-    let found = try await context.read(statement, calls, isLatest: true)
+    let found = try await context.read(statement, calls, on: .exclusive)
     return found.joined().max { $0.id.text < $1.id.text }
   }
 
@@ -138,7 +138,7 @@ package struct BrowserUser: Sendable {
     guard let device = context.device?.id else { return false }
     let statement = BrowserUserQueries.ofClients
     let calls = users.map { PendingQuery(statement, $0, device) }
-    let found = try await context.read(statement, calls, isLatest: true)
+    let found = try await context.read(statement, calls, on: .exclusive)
     return !found.joined().isEmpty
   }
 }

@@ -98,7 +98,7 @@ package struct ClientSession: RowDecodable {
   static func find(
     _ session: SessionID, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> ClientSession? {
-    try await context.readLatest(ClientSessionQueries.find, user, session).first
+    try await context.read(ClientSessionQueries.find, user, session, on: .exclusive).first
   }
 
   /// Returns the live session of a refresh token, which may not be the current one.
@@ -120,7 +120,7 @@ package struct ClientSession: RowDecodable {
   package static func isLive(
     _ session: SessionID, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    try await !context.readLatest(ClientSessionQueries.live, user, session.text).isEmpty
+    try await !context.read(ClientSessionQueries.live, user, session.text, on: .exclusive).isEmpty
   }
 
   /// Returns the session of a refresh token that a client can exchange.
@@ -135,9 +135,9 @@ package struct ClientSession: RowDecodable {
       session.generation == token.number, session.salt == token.salt
     else { return nil }
     let settings = context.app.sessionSettings
-    let refreshable = try await context.readLatest(
+    let refreshable = try await context.read(
       ClientSessionQueries.refreshable, user, id.text, settings.longestSession,
-      settings.mfa == .required
+      settings.mfa == .required, on: .exclusive
     )
     return refreshable.isEmpty ? nil : session
   }

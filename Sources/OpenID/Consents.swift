@@ -34,8 +34,8 @@ package struct Consent: RowDecodable {
     _ request: AuthorizationRequest, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [String]? {
     request.missing(
-      from: try await context.readLatest(
-        ConsentQueries.scope, user, request.client, request.audience ?? ""
+      from: try await context.read(
+        ConsentQueries.scope, user, request.client, request.audience ?? "", on: .exclusive
       )
     )
   }
@@ -86,7 +86,7 @@ package struct Consent: RowDecodable {
     of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [Consent] {
     try await context.requireSession(of: user)
-    return try await context.readLatest(ConsentQueries.list, user, context.app.id)
+    return try await context.read(ConsentQueries.list, user, context.app.id, on: .exclusive)
   }
 
   /// Takes all consent from a client, and ends its sessions.

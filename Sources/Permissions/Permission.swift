@@ -162,7 +162,7 @@ struct ServerScopes: RowDecodable {
     of role: RoleID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> [Permission] {
     _ = try await RoleRecord.table.find(role.text, of: app, context)
-    return try await context.fetch(RolePermissionQueries.list, role)
+    return try await context.read(RolePermissionQueries.list, role, on: .large)
   }
 
   /// Changes the permissions of a role.

@@ -64,7 +64,9 @@ extension RoleRecord {
     _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure) {
     let role = try await table.find(key, of: app, context).id
-    while case let users = try await context.readLatest(RoleQueries.users, role), !users.isEmpty {
+    while case let users = try await context.read(RoleQueries.users, role, on: .exclusive),
+      !users.isEmpty
+    {
       try await context.write(users.map { PendingQuery(RoleQueries.clear, $0, role) })
     }
     try await table.delete(key, of: app, context)

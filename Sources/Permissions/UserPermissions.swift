@@ -15,7 +15,7 @@ import Records
     of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [Permission] {
     try await context.requireSession(of: user)
-    return try await context.fetch(UserPermissionQueries.list, user)
+    return try await context.read(UserPermissionQueries.list, user, on: .large)
   }
 
   /// Returns the scopes of an API that a user may get, in the order of the API.
@@ -24,7 +24,8 @@ import Records
   package static func scopes(
     of user: UserID, at server: ResourceServer, _ context: RequestContext
   ) async throws(Failure) -> [String] {
-    let allowed = try await context.readLatest(UserPermissionQueries.allowed, user, server.id)
+    let allowed = try await context.read(
+      UserPermissionQueries.allowed, user, server.id, on: .exclusive)
     return server.scopes.map(\.name).filter { name in allowed.contains(where: name.hasSameBytes) }
   }
 

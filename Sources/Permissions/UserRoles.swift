@@ -15,7 +15,7 @@ import Tenancy
     of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [Role] {
     try await context.requireSession(of: user)
-    return try await context.readLatest(UserRoleQueries.list, user)
+    return try await context.read(UserRoleQueries.list, user, on: .exclusive)
   }
 
   /// Adds a read of the roles of a user to a batch, sorted by name.
@@ -40,7 +40,8 @@ import Tenancy
     _ context: RequestContext
   ) async throws(Failure) -> Page<RoleMember> {
     _ = try await RoleRecord.table.find(role.text, of: context.app.id, context)
-    return Page(try await context.readLatest(UserRoleQueries.users, role, cursor, count), of: count)
+    return Page(
+      try await context.read(UserRoleQueries.users, role, cursor, count, on: .exclusive), of: count)
   }
 
   /// Gives a user roles; those that it has stay.

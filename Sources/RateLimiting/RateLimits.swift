@@ -110,7 +110,7 @@ extension RateLimits {
     }
     var networks = network.map { [$0] } ?? []
     if !identifiers.isEmpty {
-      networks += try await context.search(AttemptLiftQueries.refused, app)
+      networks += try await context.read(AttemptLiftQueries.refused, app, on: .search)
         .compactMap(IPAddress.init)
     }
     let places = Set(networks.map { String(hexadecimal: $0.network) })
@@ -155,7 +155,7 @@ extension RateLimits {
   @EventLoop package static func resetAll(_ context: RequestContext) async throws(Failure) -> Int {
     let app = context.app.id
     var (count, last) = (0, BinaryBytes([]))
-    while case let page = try await context.readLatest(AttemptLiftQueries.page, app, last),
+    while case let page = try await context.read(AttemptLiftQueries.page, app, last, on: .exclusive),
       let next = page.last
     {
       count += try await forget(page.map(\.bytes), context, app)

@@ -20,22 +20,33 @@ extension RequestContext {
     }
   }
 
-  /// Runs several reads of bounded cost in one round trip.
+  /// Runs a read on a lane that lends connections.
   ///
-  /// They are on the lane of writes if `isLatest`, as `readLatest`, else on the express lane.
+  /// The lane of writes sees every transaction that has committed. The express lane may read from an
+  /// older view, as its statements share one.
+  package func read<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value,
+    on lane: DatabaseLane
+  ) async throws(Failure) -> [Row] {
+    try await answer(to: PendingQuery(statement, repeat each values), on: lane)
+  }
+
+  /// Runs several reads in one round trip, on a lane, or of bounded cost on the express lane.
+  ///
   /// - Returns: the rows of each call.
   package func read<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>, _ calls: [PendingQuery], isLatest: Bool = false
+    _ statement: Statement<Row, repeat each Value>, _ calls: [PendingQuery],
+    on lane: DatabaseLane? = nil
   ) async throws(Failure) -> [[Row]] {
     try await metered { () async throws(DatabaseError) in
-      var rows: [[Row]] = []
       let results =
-        isLatest
-        ? try await database.answers(to: calls, on: .exclusive, for: owner)
-        : try await database.answers(to: calls)
-      for result in results {
-        rows.append(try result.decode(Row.self))
-      }
+        if let lane {
+          try await database.answers(to: calls, on: lane, for: owner)
+        } else {
+          try await database.answers(to: calls)
+        }
+      var rows: [[Row]] = []
+      for result in results { rows.append(try result.decode(Row.self)) }
       return rows
     }
   }
@@ -95,15 +106,6 @@ extension RequestContext {
     databaseNanoseconds += EventLoop.now() - start
   }
 
-  /// Runs a read on the lane of writes, which sees every transaction that has committed.
-  ///
-  /// The express lane may read from an older view, as its statements share one.
-  package func readLatest<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
-  ) async throws(Failure) -> [Row] {
-    try await rows(of: PendingQuery(statement, repeat each values), on: .exclusive)
-  }
-
   /// Runs one statement that writes, on the exclusive lane.
   ///
   /// - Parameters:
@@ -124,9 +126,7 @@ extension RequestContext {
   package func write<Row: RowDecodable>(
     _ call: PendingQuery, returning type: Row.Type, violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
-    let rows = try await metered(violation()) { () async throws(DatabaseError) in
-      try await database.answer(to: call, on: .exclusive, for: owner).decode(Row.self)
-    }
+    let rows: [Row] = try await answer(to: call, on: .exclusive, violation: violation())
     hasWritten = true
     endWrite()
     return rows
@@ -145,42 +145,10 @@ extension RequestContext {
     }
   }
 
-  /// Runs a read that may take long, on the search lane.
-  package func search<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
-  ) async throws(Failure) -> [Row] {
-    try await rows(of: PendingQuery(statement, repeat each values), on: .search)
-  }
-
-  /// Runs several reads that may take long in one round trip, on the search lane.
-  ///
-  /// - Returns: the rows of all.
-  package func search<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>, _ calls: [PendingQuery]
-  ) async throws(Failure) -> [Row] {
-    try await rows(of: calls, on: .search)
-  }
-
-  /// Runs a read with a large result, on the lane for these.
-  package func fetch<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
-  ) async throws(Failure) -> [Row] {
-    try await rows(of: PendingQuery(statement, repeat each values), on: .large)
-  }
-
-  /// Runs several reads with large results in one round trip, on the lane for these.
-  ///
-  /// - Returns: the rows of all.
-  package func fetch<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>, _ calls: [PendingQuery]
-  ) async throws(Failure) -> [Row] {
-    try await rows(of: calls, on: .large)
-  }
-
   /// Runs a composed read, on the search lane.
   ///
   /// - Throws: `.searchTooSlow` if the server stopped it.
-  package func search<Row>(_ statement: ComposedStatement<Row>) async throws(Failure) -> [Row] {
+  package func read<Row>(_ statement: ComposedStatement<Row>) async throws(Failure) -> [Row] {
     var isTooSlow = false
     do throws(Failure) {
       return try await metered { () async throws(DatabaseError) in
@@ -197,19 +165,11 @@ extension RequestContext {
     }
   }
 
-  private func rows<Row: RowDecodable>(
-    of call: PendingQuery, on lane: DatabaseLane
+  private func answer<Row: RowDecodable>(
+    to call: PendingQuery, on lane: DatabaseLane, violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
-    try await metered { () async throws(DatabaseError) in
+    try await metered(violation()) { () async throws(DatabaseError) in
       try await database.answer(to: call, on: lane, for: owner).decode(Row.self)
-    }
-  }
-
-  private func rows<Row: RowDecodable>(
-    of calls: [PendingQuery], on lane: DatabaseLane
-  ) async throws(Failure) -> [Row] {
-    try await metered { () async throws(DatabaseError) in
-      try await database.answers(to: calls, on: lane, for: owner).decode(Row.self)
     }
   }
 

@@ -24,7 +24,8 @@ import Tenancy
   /// - Throws: the first failure, such as `.databaseUnavailable`, after the other users.
   package static func collect(_ context: RequestContext) async throws(Failure) -> Bool {
     var seen: Set<UserID> = []
-    let all = try await context.readLatest(LogoutNoticeQueries.due, LogoutNoticeQueries.page)
+    let all = try await context.read(
+      LogoutNoticeQueries.due, LogoutNoticeQueries.page, on: .exclusive)
     var first: Failure?
     for due in all where seen.insert(due.user).inserted {
       do throws(Failure) {

@@ -119,7 +119,8 @@ extension Sessions {
   ) async throws(Failure) -> Int {
     var provider: String?
     if let issuer {
-      let found = try await context.search(SessionsAdministrationQueries.provider, app, issuer)
+      let found = try await context.read(
+        SessionsAdministrationQueries.provider, app, issuer, on: .search)
       guard let found = found.first else { throw .notFound }
       provider = found
     }
@@ -159,7 +160,8 @@ extension Sessions {
     var cursor: UserID?
     var (users, sessions) = (0, 0)
     repeat {
-      let batch = try await context.readLatest(SessionsAdministrationQueries.users, app, cursor)
+      let batch = try await context.read(
+        SessionsAdministrationQueries.users, app, cursor, on: .exclusive)
       cursor = batch.last
       users += batch.count
       sessions += try await context.transaction { transaction async throws(Failure) in

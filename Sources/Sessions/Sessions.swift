@@ -69,7 +69,7 @@ package import Tenancy
     )
     if let live = rotated.first { return (user, live) }
     // Another rotation may have just committed.
-    let superseded = try await context.readLatest(
+    let superseded = try await context.read(
       SessionsQueries.superseded,
       user,
       session,
@@ -80,7 +80,7 @@ package import Tenancy
       style,
       client,
       // This looks later than `rotate`: a second less still shows a refusal by the limit.
-      refreshLimit - .seconds(1)
+      refreshLimit - .seconds(1), on: .exclusive
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return (user, found.live) }
@@ -189,9 +189,9 @@ extension Sessions {
   package static func standing(
     by credential: VerifiedCredential, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> Principal? {
-    try await context.readLatest(
+    try await context.read(
       StandingSessionQueries.find, credential.user, credential.provider, credential.apiKey,
-      style.name, context.app.sessionSettings.mfa == .required
+      style.name, context.app.sessionSettings.mfa == .required, on: .exclusive
     ).first.map {
       Principal(credential.user, $0.session, $0.device, in: context.app.id, scopes: style.scopes)
     }

@@ -133,8 +133,9 @@ import Tenancy
     of address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> String? {
     let place = FlowPlace(of: address)
-    return try await context.readLatest(
-      FlowQueries.newest, place, context.app.id, address.key, Purpose.passwordless.rawValue
+    return try await context.read(
+      FlowQueries.newest, place, context.app.id, address.key, Purpose.passwordless.rawValue,
+      on: .exclusive
     ).first.map { unsalted($0, at: place).text(context.keys.master) }
   }
 
@@ -274,9 +275,9 @@ extension AuthenticationFlow {
     of text: String, _ context: RequestContext
   ) async throws(Failure) -> End? {
     guard let credential = Credential(.flow, text, context.keys.master) else { return .expired }
-    let left = try await context.readLatest(
+    let left = try await context.read(
       FlowQueries.tries, credential.part(as: FlowPlace.self), context.app.id,
-      credential.owner(as: FlowID.self)
+      credential.owner(as: FlowID.self), on: .exclusive
     )
     return left.first.map { $0 > 0 ? nil : .tries } ?? .expired
   }

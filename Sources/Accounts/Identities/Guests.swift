@@ -16,7 +16,8 @@ import Postgres
     _ body: @EventLoop (UserID) async throws(Failure) -> Value
   ) async throws(Failure) -> Value? {
     guard let guest, let user = guest.user,
-      try await context.readLatest(ProfileQueries.read, user, guest).first?.isAnonymous == true
+      try await context.read(ProfileQueries.read, user, guest, on: .exclusive).first?.isAnonymous
+        == true
     else { return nil }
     let caller = context.principal
     context.principal = guest

@@ -118,8 +118,8 @@ package import Tenancy
     _ external: ExternalTokens.Identity, _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential? {
     // A concurrent login may just have created the user.
-    let found = try await context.readLatest(
-      SubjectQueries.holder, context.app.id, external.provider, external.subject
+    let found = try await context.read(
+      SubjectQueries.holder, context.app.id, external.provider, external.subject, on: .exclusive
     )
     guard let user = found.first else { return nil }
     return VerifiedCredential(

@@ -92,7 +92,7 @@ package enum Pictures {
   ) async throws(Failure) -> Shown {
     guard let user = UserID(name.prefix(24)), name.utf8.count <= 64 else { throw .notFound }
     // On the lane for large results, so that pictures neither delay profiles nor wait for exports.
-    let rows = try await context.fetch(PictureQueries.show, user, name)
+    let rows = try await context.read(PictureQueries.show, user, name, on: .large)
     guard let body = rows.first else { throw .notFound }
     let type: PictureType = name.hasSuffix(".png") ? .png : .jpeg
     return Shown(type: type.rawValue, bytes: body.bytes)

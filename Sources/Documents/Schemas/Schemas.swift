@@ -266,7 +266,8 @@ struct SchemaRow: RowDecodable {
   /// - Throws: `.overloaded`, `.databaseUnavailable`.
   package mutating func next() async throws(Failure) -> Page? {
     guard !isOver else { return nil }
-    let rows = try await context.search(SchemaQueries.page, app, document, cursor, size.count)
+    let rows = try await context.read(
+      SchemaQueries.page, app, document, cursor, size.count, on: .search)
     isOver = rows.count < size.count
     guard let last = rows.last else { return nil }
     cursor = last.user

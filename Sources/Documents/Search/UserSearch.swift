@@ -35,10 +35,10 @@ package enum UserSearch {
       }
     )
     let most = search.isCovered ? FilterLimits.candidates : FilterLimits.scanned
-    let found = try await context.search(search.count(upTo: most)).first ?? 0
+    let found = try await context.read(search.count(upTo: most)).first ?? 0
     guard search.isCovered || found <= most else { throw search.notIndexed }
     let candidates = search.isCovered && found <= most ? most : nil
-    return Page(try await context.search(search.page(of: count, candidates: candidates)), of: count)
+    return Page(try await context.read(search.page(of: count, candidates: candidates)), of: count)
   }
 }
 

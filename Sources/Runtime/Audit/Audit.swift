@@ -82,7 +82,7 @@ extension Audit {
     let apps =
       if let app { [app] } else { try await context.read(AuditLogQueries.apps) + [.deployment] }
     let calls = apps.map { PendingQuery(AuditLogQueries.app, $0, cursor, count) }
-    let entries = try await context.search(AuditLogQueries.app, calls)
+    let entries = try await context.read(AuditLogQueries.app, calls, on: .search).joined()
     return Page(Array(entries.sorted { $0.id.text > $1.id.text }.prefix(count)), of: count)
   }
 
@@ -95,7 +95,7 @@ extension Audit {
   @EventLoop package static func page(
     of app: AppID, after event: EventID?, count: Int, _ context: RequestContext
   ) async throws(Failure) -> [AuditEntry] {
-    try await context.search(AuditLogQueries.after, app, event, count)
+    try await context.read(AuditLogQueries.after, app, event, count, on: .search)
   }
 
   /// Returns an event of an app; nil if the app has no such event.
@@ -104,7 +104,7 @@ extension Audit {
   @EventLoop package static func find(
     _ id: EventID, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> AuditEntry? {
-    try await context.search(AuditLogQueries.event, app, id).first
+    try await context.read(AuditLogQueries.event, app, id, on: .search).first
   }
 }
 

@@ -161,7 +161,7 @@ extension MasterKeys {
   ) async throws(Failure) -> Int {
     let master = context.keys.master
     var (count, last) = (0, SealedRow())
-    while case let page = try await context.readLatest(secrets.page, last.key, last.rest),
+    while case let page = try await context.read(secrets.page, last.key, last.rest, on: .exclusive),
       let next = page.last
     {
       last = next
@@ -187,8 +187,9 @@ extension MasterKeys {
   @EventLoop private static func older(
     _ statement: Statement<Int, String>, _ check: BinaryBytes, _ context: RequestContext
   ) async throws(Failure) -> JSON {
-    let since = try await context.readLatest(ReencryptionQueries.since, check).first ?? "infinity"
-    return .number(JSONNumber(try await context.search(statement, since).first ?? 0))
+    let since =
+      try await context.read(ReencryptionQueries.since, check, on: .exclusive).first ?? "infinity"
+    return .number(JSONNumber(try await context.read(statement, since, on: .search).first ?? 0))
   }
 }
 

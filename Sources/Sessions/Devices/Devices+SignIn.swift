@@ -49,7 +49,7 @@ extension Devices {
     let others = record.state.users.filter { $0 != user }
     guard others.count >= limit else { return true }
     let calls = others.map { PendingQuery(DevicesQueries.assurance, $0, device) }
-    let found = try await context.read(DevicesQueries.assurance, calls, isLatest: true)
+    let found = try await context.read(DevicesQueries.assurance, calls, on: .exclusive)
     let known = zip(others, found).filter { !$1.isEmpty }.map(\.0)
     guard known.count < limit else { return false }
     _ = try await context.write(

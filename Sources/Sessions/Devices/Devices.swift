@@ -32,7 +32,7 @@ package enum Devices {
       guard let users = listed.users else { throw .deviceUnknown }
       return (proof.id, users)
     }
-    let users = try await found(by: proof, isLatest: isLatest, context)
+    let users = try await found(by: proof, on: isLatest ? .exclusive : nil, context)
     context.listedUsers = ListedUsers(isLatest: isLatest, users: users)
     guard let users else { throw .deviceUnknown }
     return (proof.id, users)
@@ -40,13 +40,13 @@ package enum Devices {
 
   /// Returns the users for whom a credential acts; nil if it is not valid.
   @EventLoop private static func found(
-    by proof: DeviceCredential, isLatest: Bool, _ context: RequestContext
+    by proof: DeviceCredential, on lane: DatabaseLane?, _ context: RequestContext
   ) async throws(Failure) -> [DeviceUser]? {
     let call = read(proof, context)
-    let found = try await context.read(DevicesQueries.record, [call], isLatest: isLatest)
+    let found = try await context.read(DevicesQueries.record, [call], on: lane)
     guard let record = found[0].first, record.isRight else { return nil }
     let calls = record.state.users.map { read($0, on: proof.id, context) }
-    let rows = try await context.read(DevicesQueries.user, calls, isLatest: isLatest)
+    let rows = try await context.read(DevicesQueries.user, calls, on: lane)
     let users = DeviceUsers(rows.compactMap(\.first), on: record.state)
     return users.reached(by: record, switching: context.app.sessionSettings.allowsSwitching)
   }

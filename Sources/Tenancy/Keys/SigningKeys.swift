@@ -29,7 +29,7 @@ package enum SigningKeys {
     of app: String, _ context: RequestContext
   ) async throws(Failure) {
     let id = try await Apps.record(of: app, context).id
-    let purposes = try await context.fetch(SigningKeyQueries.purposes, id)
+    let purposes = try await context.read(SigningKeyQueries.purposes, id, on: .large)
     var keys: [NewSigningKey] = []
     for purpose in KeyPurpose.allCases
     where purpose == .native || purposes.contains(purpose.rawValue) {

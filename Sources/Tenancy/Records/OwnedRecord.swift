@@ -116,7 +116,7 @@ extension OwnedRecord {
   package func list(
     of app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> [Stored<R>] {
-    try await context.fetch(statements.list, app?.text)
+    try await context.read(statements.list, app?.text, on: .large)
   }
 
   /// Returns a record of any app, or of one.

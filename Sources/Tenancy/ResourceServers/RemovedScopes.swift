@@ -16,7 +16,8 @@ import Runtime
   ) async throws(Failure) {
     if scopes?.isEmpty == true { return }
     let names = scopes.map { $0.joined(separator: " ") }
-    while case let users = try await context.readLatest(RemovedScopeQueries.users, server, names),
+    while case let users = try await context.read(
+      RemovedScopeQueries.users, server, names, on: .exclusive),
       !users.isEmpty
     {
       // A user may have several of the scopes.

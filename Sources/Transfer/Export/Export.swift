@@ -45,9 +45,9 @@ extension Export {
       }
       try Audit.requireReadable(context)
     }
-    var export = try await context.fetch(
+    var export = try await context.read(
       ExportQueries.everything, user, context.principal,
-      DocumentKind.appMetadata.isReadable(context)
+      DocumentKind.appMetadata.isReadable(context), on: .large
     ).first.orGone(context)
     try await export.hideMembers(context)
     try await export.addDevices(context)

@@ -47,7 +47,8 @@ package import Postgres
   /// - Throws: `.overloaded`, `.databaseUnavailable`.
   package mutating func next() async throws(Failure) -> (text: [UInt8], count: Int)? {
     guard !isOver else { return nil }
-    let rows = try await context.search(UserExportQueries.page, app, cursor, size.count, withHashes)
+    let rows = try await context.read(
+      UserExportQueries.page, app, cursor, size.count, withHashes, on: .search)
     isOver = rows.count < size.count
     guard let last = rows.last else { return nil }
     cursor = last.user

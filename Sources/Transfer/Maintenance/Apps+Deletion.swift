@@ -34,7 +34,8 @@ extension Apps {
     }
     await EventLoop.sleep(for: age)
     count = try await deleteUsers(of: app.id, count, context, progress)
-    while case let events = try await context.readLatest(AppsDeletionQueries.events, app.id),
+    while case let events = try await context.read(
+      AppsDeletionQueries.events, app.id, on: .exclusive),
       !events.isEmpty
     {
       let removed = try await context.write(
@@ -52,7 +53,7 @@ extension Apps {
     of app: AppID, _ before: Int, _ context: RequestContext, _ progress: @EventLoop (Int) -> Void
   ) async throws(Failure) -> Int {
     var count = before
-    while case let users = try await context.readLatest(AppsDeletionQueries.users, app),
+    while case let users = try await context.read(AppsDeletionQueries.users, app, on: .exclusive),
       !users.isEmpty
     {
       let gone = try await context.write(
@@ -62,7 +63,8 @@ extension Apps {
       count += gone.count
       progress(count)
     }
-    while case let subjects = try await context.readLatest(AppsDeletionQueries.subjects, app),
+    while case let subjects = try await context.read(
+      AppsDeletionQueries.subjects, app, on: .exclusive),
       !subjects.isEmpty
     {
       try await context.write(
