@@ -14,16 +14,16 @@ package struct Member: Sendable {
 /// A value of a request body: its member, or several members, with their decoder.
 package struct Field<Value: Sendable>: Sendable {
   package let members: [Member]
-  package let read: @Sendable (inout ObjectDecoder) -> Value
+  package let read: @Sendable (inout MemberReader) -> Value
 
-  private init(_ members: [Member], _ read: @escaping @Sendable (inout ObjectDecoder) -> Value) {
+  private init(_ members: [Member], _ read: @escaping @Sendable (inout MemberReader) -> Value) {
     self.members = members
     self.read = read
   }
 
   package init(
     _ name: String, _ shape: Shape,
-    _ read: @escaping @Sendable (inout ObjectDecoder, String) -> Value
+    _ read: @escaping @Sendable (inout MemberReader, String) -> Value
   ) {
     self.init([Member(name: name, shape: shape, isRequired: true)]) { read(&$0, name) }
   }
@@ -63,7 +63,7 @@ extension Field<String> {
 extension Field<String?> {
   /// Returns a required member that is a string or null.
   package static func textOrNull(_ name: String, _ shape: Shape) -> Field {
-    Field(name, shape.orNull) { $0.stringOrNull($1) }
+    Field(name, shape.orNull) { $0.isNull($1) ? nil : $0.string($1) }
   }
 }
 
@@ -193,7 +193,7 @@ package struct Fields<each Value: Sendable>: Sendable {
 
   /// - Throws: `.invalid` with all broken rules.
   @EventLoop package func read(_ call: Call) throws(Failure) -> (repeat each Value) {
-    var members = try ObjectDecoder(call.json, known: names)
+    var members = try MemberReader(call.json, known: names)
     let values = (repeat (each fields).read(&members))
     try members.check(rules?(call, repeat each values) ?? [])
     return values

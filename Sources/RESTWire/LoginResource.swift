@@ -138,10 +138,10 @@ import WireKit
     _ call: Call, _ token: String?, _ user: UserID?
   ) async throws(Failure) -> Response {
     if call.usesCookie {
-      guard token == nil else { throw .invalid([ObjectDecoder.unknown("refresh_token")]) }
+      guard token == nil else { throw .invalid([MemberReader.unknown("refresh_token")]) }
       return try await response(.ok, Devices.refresh(of: user, call.context), call)
     }
-    guard user == nil else { throw .invalid([ObjectDecoder.unknown("user_id")]) }
+    guard user == nil else { throw .invalid([MemberReader.unknown("user_id")]) }
     guard let token else { throw .invalidRefreshToken }
     return try await response(.ok, Sessions.refresh(token, call.context), call)
   }
