@@ -1,3 +1,4 @@
+import Localization
 import Testing
 
 @testable import Localization
@@ -115,11 +116,11 @@ extension Fixtures {
       ),
       (
         "reset-sent",
-        .mailSent(.reset, email: email, again: target(), signIn: Self.link("/u/t/0123"))
+        .mailSent(.resetSent, email: email, again: target(), signIn: Self.link("/u/t/0123"))
       ),
       (
         "verification-sent",
-        .mailSent(.verification, email: email, again: target(), errors: [attempts])
+        .mailSent(.verificationSent, email: email, again: target(), errors: [attempts])
       ),
       ("new-password", .newPassword(target(), email: email, minimumPassword: 8)),
       (

@@ -1,4 +1,4 @@
-import Localization
+package import Localization
 
 // The pages for a forgotten password, and those that the links of mails open.
 extension Page {
@@ -12,21 +12,16 @@ extension Page {
     return page
   }
 
-  /// The mail that a page reports as sent.
-  package enum SentMail: Sendable, CaseIterable {
-    case reset, verification
-  }
-
   /// Reports that an email is on its way, whether or not a user has the address.
   ///
+  /// - `message`: says which email, as `.resetSent` does.
   /// - `again`: sends another mail.
   package static func mailSent(
-    _ mail: SentMail, email: String, again: FormTarget, signIn: Destination? = nil,
+    _ message: MessageKey, email: String, again: FormTarget, signIn: Destination? = nil,
     errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .checkMail)
-    let key: MessageKey = mail == .reset ? .resetSent : .verificationSent
-    page.introduction = [.message(key, ["email": .address(email)])]
+    page.introduction = [.message(message, ["email": .address(email)])]
     page.errors = errors
     page.add(.sendAnotherMail, again)
     page.add(.backToSignIn, to: signIn)

@@ -1,6 +1,7 @@
 import Accounts
 import EventLoop
 import HTTP
+import Localization
 import HostedPages
 import OpenID
 import Pages
@@ -34,8 +35,8 @@ import WireKit
       (visit) async throws(Failure) in
       guard let mail = visit.state.sentMail else { return nil }
       return .mailSent(
-        mail == .reset ? .reset : .verification, email: visit.email, again: visit.target(.mailSent),
-        signIn: visit.link(.signIn),
+        mail == .reset ? .resetSent : .verificationSent, email: visit.email,
+        again: visit.target(.mailSent), signIn: visit.link(.signIn),
         errors: visit.errors.pageErrors
       )
     },
