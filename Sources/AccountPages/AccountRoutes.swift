@@ -103,16 +103,13 @@ package import WireKit
 }
 
 extension Call {
-  /// The value of the page's state that has the id of the client which signed the user out.
-  package static let signedOutClient = "client"
-
   /// Returns the page after a sign-out.
   ///
   /// - Throws: `.databaseUnavailable`.
   package func signedOut() async throws(Failure) -> Response {
     let hasOthers = try await !browserUsers().isEmpty
     var back: (name: String, destination: Destination)?
-    if let id = PageState(of: self).values[Self.signedOutClient].flatMap({ ClientID($0) }),
+    if let id = PageState(of: self).values[.client].flatMap({ ClientID($0) }),
       let client = try await Clients.client(id, of: context.app.id, context),
       let url = client.settings.logoutURLs.first,
       let destination = Destination(url, of: RedirectTarget(url))

@@ -201,7 +201,7 @@ typealias Page = Pages.Page
   /// - Returns: a redirect.
   /// - Throws: `.internalError` if the errors cannot be encrypted.
   func response(
-    to errors: [FormError], of page: LocalPath, _ values: [String: String] = [:],
+    to errors: [FormError], of page: LocalPath, _ values: [PageState.Value: String] = [:],
     next: LocalPath = .account
   ) throws(Failure) -> Response {
     guard errors.isEmpty else {

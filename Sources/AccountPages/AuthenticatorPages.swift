@@ -34,7 +34,7 @@ import WireKit
     AccountVisit.handle(path, isFresh: true, "Make the secret of a second factor", begin),
     AccountVisit.show(setUpPath, isFresh: true, "Show the secret of a second factor") {
       (visit) async throws(Failure) in
-      guard let secret = visit.state.values["secret"], let uri = visit.state.values["uri"] else {
+      guard let secret = visit.state.values[.secret], let uri = visit.state.values[.uri] else {
         return visit.call.redirect(to: page)
       }
       // The form brings the secret back, so that the page can show it again after an error.
@@ -89,10 +89,10 @@ import WireKit
   private static func begin(
     _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
-    var values: [String: String] = [:]
+    var values: [PageState.Value: String] = [:]
     let errors = try await visit.call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
       let enrollment = try await SecondFactors.enroll(visit.user, visit.context)
-      values = ["factor": enrollment.id.text, "secret": enrollment.secret, "uri": enrollment.uri]
+      values = [.factor: enrollment.id.text, .secret: enrollment.secret, .uri: enrollment.uri]
     }
     guard errors.isEmpty else { return try visit.response(to: errors, of: page) }
     return try visit.call.redirect(to: setUpPage, showing: PageState(values: values))
@@ -102,7 +102,7 @@ import WireKit
     _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
     let values = visit.state.values
-    guard let factor = values["factor"].flatMap({ FactorID($0) }) else {
+    guard let factor = values[.factor].flatMap({ FactorID($0) }) else {
       return visit.call.redirect(to: page)
     }
     let digits = TimeBasedCode.length
@@ -129,7 +129,7 @@ import WireKit
 
   /// Leads to the page of new codes, which the address of the page keeps encrypted for some minutes.
   private static func show(_ codes: [String], _ visit: AccountVisit) throws(Failure) -> Response {
-    let state = PageState(values: ["codes": codes.joined(separator: " ")])
+    let state = PageState(values: [.codes: codes.joined(separator: " ")])
     return try visit.call.redirect(to: LocalPath(checked: newCodesPath), showing: state)
   }
 
@@ -143,6 +143,6 @@ import WireKit
 
   /// The codes that the address of the request has; nil without any.
   private static func codes(of visit: AccountVisit) -> [String]? {
-    visit.state.values["codes"]?.split(separator: " ").map(String.init)
+    visit.state.values[.codes]?.split(separator: " ").map(String.init)
   }
 }

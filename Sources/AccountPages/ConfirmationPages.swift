@@ -15,7 +15,7 @@ import WireKit
   private nonisolated static let sendPath = "/account/confirm/send"
   private nonisolated static let page = LocalPath(checked: path)
   /// The parameter with the path of the page that needs the confirmation.
-  private nonisolated static let target = "to"
+  private nonisolated static let target = PageState.Value.target.rawValue
 
   /// Returns the path of the page, which then leads to another page of the account.
   nonisolated static func path(to next: String) -> LocalPath { page.with(target, next) }
@@ -25,9 +25,9 @@ import WireKit
     AccountVisit.handle(path, "Verify a credential again", confirm),
     AccountVisit.handle(sendPath, from: page, isOnce: true, "Mail a code that confirms the user") {
       (visit, form) async throws(Failure) in
-      var values = [target: next(form[target]).text]
+      var values = [PageState.Value.target: next(form[target]).text]
       let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
-        values["flow"] = try await EmailCodes.request(
+        values[.flow] = try await EmailCodes.request(
           for: visit.browserUser.email ?? "", visit.context
         )
       }
@@ -47,7 +47,7 @@ import WireKit
 
   private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
     let values = visit.state.values
-    let next = next(values[target] ?? FormValues(visit.call.request.query)?[target])
+    let next = next(values[.target] ?? FormValues(visit.call.request.query)?[target])
     let hidden = [HiddenField(target, next.text)]
     let needsFactor = try await needsFactor(visit)
     // A code to an address that is not verified would take the account over.
@@ -55,7 +55,7 @@ import WireKit
     let takesCode =
       !needsFactor && isVerified && visit.app.accountSettings.isOpen(.emailCode)
       && visit.context.mailer.isConfigured
-    let hasCode = values["flow"] != nil
+    let hasCode = values[.flow] != nil
     let hasPassword = try await visit.hasPassword()
     let method: Page.ConfirmationMethod =
       if needsFactor {
@@ -88,11 +88,11 @@ import WireKit
   ) async throws(Failure) -> Response {
     let next = next(form[target])
     var values = visit.state.values
-    values[target] = next.text
+    values[.target] = next.text
     if try await needsFactor(visit) { return try await passFactor(visit, form, next: next) }
     let credential: ReauthenticationCredential
     let wrong: FormError.Kind
-    if let flow = values["flow"] {
+    if let flow = values[.flow] {
       let digits = AuthenticationFlow.length
       guard let code = form.code(digits: digits) else {
         return try visit.response(to: [FormError(.codeMalformed, digits)], of: page, values)
@@ -106,7 +106,7 @@ import WireKit
       (credential, wrong) = (.password(password), .passwordWrong)
     }
     var session: OpenSession?
-    let errors = try await visit.call.errors(wrong: wrong, flow: values["flow"]) {
+    let errors = try await visit.call.errors(wrong: wrong, flow: values[.flow]) {
       () async throws(Failure) in
       session = try await Sessions.reauthenticate(
         visit.user, by: credential, as: .pages, visit.context
@@ -118,7 +118,7 @@ import WireKit
   private static func passFactor(
     _ visit: AccountVisit, _ form: FormValues, next: LocalPath
   ) async throws(Failure) -> Response {
-    let values = [target: next.text]
+    let values = [PageState.Value.target: next.text]
     let digits = TimeBasedCode.length
     // Other texts may be recovery codes.
     let code = form.code(digits: digits) ?? form.trimmed(.code)

@@ -24,7 +24,7 @@ import WireKit
       visit.response(
         with: .changeAddress(
           visit.target(path), current: visit.browserUser.email ?? "",
-          email: visit.state.values["email"] ?? "", back: .account,
+          email: visit.state.values[.email] ?? "", back: .account,
           errors: visit.state.errors.pageErrors
         )
       )
@@ -36,7 +36,7 @@ import WireKit
       (visit, form) async throws(Failure) in try await send(visit, form.trimmed(.email))
     },
     AccountVisit.show(codePath, "Show the form of the code") { (visit) async throws(Failure) in
-      guard let email = visit.state.values["email"], visit.state.values["flow"] != nil else {
+      guard let email = visit.state.values[.email], visit.state.values[.flow] != nil else {
         return visit.call.redirect(to: page)
       }
       return visit.response(
@@ -58,7 +58,7 @@ import WireKit
 
   private static func send(_ visit: AccountVisit, _ email: String) async throws(Failure) -> Response
   {
-    var values = ["email": email]
+    var values: [PageState.Value: String] = [.email: email]
     if let error = FormError.error(ofEmail: email) {
       return try visit.response(to: [error], of: page, values)
     }
@@ -67,14 +67,14 @@ import WireKit
       flow = try await Emails.requestChange(to: email, of: visit.user, visit.context)
     }
     guard let flow else { return try visit.response(to: errors, of: page, values) }
-    values["flow"] = flow
+    values[.flow] = flow
     return try visit.call.redirect(to: codePage, showing: PageState(values: values))
   }
 
   private static func change(
     _ visit: AccountVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
-    guard let flow = visit.state.values["flow"] else { return visit.call.redirect(to: page) }
+    guard let flow = visit.state.values[.flow] else { return visit.call.redirect(to: page) }
     let digits = AuthenticationFlow.length
     guard let code = form.code(digits: digits) else {
       let errors = [FormError(.codeMalformed, digits)]

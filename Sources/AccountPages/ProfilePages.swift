@@ -44,11 +44,11 @@ import WireKit
     let zones = Profiles.zones.map { zone in
       Field.Option(zone, .name(visit.name(ofZone: zone)))
     }
-    let locale = visit.state.values["locale"] ?? profile.locale ?? ""
-    let zone = visit.state.values["zone"] ?? profile.zone ?? ""
+    let locale = visit.state.values[.locale] ?? profile.locale ?? ""
+    let zone = visit.state.values[.zone] ?? profile.zone ?? ""
     return visit.response(
       with: .changeProfile(
-        visit.target(path), name: visit.state.values["name"] ?? profile.name ?? "",
+        visit.target(path), name: visit.state.values[.name] ?? profile.name ?? "",
         language: locale, languages: options(languages, with: locale), zone: zone,
         zones: options(zones, with: zone), back: .account, errors: visit.state.errors.pageErrors
       )
@@ -80,8 +80,8 @@ import WireKit
       () async throws(Failure) in
       _ = try await Profiles.change(members, if: VersionCondition(), of: visit.user, visit.context)
     }
-    let values = [
-      "name": form.trimmed("name"), "locale": form.trimmed("locale"), "zone": form.trimmed("zone"),
+    let values: [PageState.Value: String] = [
+      .name: form.trimmed("name"), .locale: form.trimmed("locale"), .zone: form.trimmed("zone"),
     ]
     return try visit.response(to: errors, of: LocalPath(checked: path), values)
   }

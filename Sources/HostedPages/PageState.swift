@@ -15,7 +15,23 @@ package import WireKit
 package struct PageState {
   package var errors: [FormError] = []
   /// The user's input in fields that are no secrets, and other values of the page.
-  package var values: [String: String] = [:]
+  package var values: [Value: String] = [:]
+
+  /// The name of a value.
+  package enum Value: String, Sendable {
+    // What users enter.
+    case name, email, locale, zone
+    /// The flow of a code that was emailed.
+    case flow
+    /// The path of the page that needs a confirmation.
+    case target = "to"
+    /// A new authenticator app: its id, its secret and the URI with both.
+    case factor, secret, uri
+    /// New recovery codes, with blanks between them.
+    case codes
+    /// The id of the client that has signed the user out.
+    case client
+  }
 
   /// The name of the parameter.
   private static let parameter = "state"
@@ -23,7 +39,7 @@ package struct PageState {
   /// The longest value that is kept, in bytes: it returns in the address of the page.
   private static let longest = 1_300
 
-  package init(errors: [FormError] = [], values: [String: String] = [:]) {
+  package init(errors: [FormError] = [], values: [Value: String] = [:]) {
     self.errors = errors
     self.values = values.filter { $0.value.utf8.count <= Self.longest }
   }
@@ -38,7 +54,9 @@ package struct PageState {
       ), !hasExpired
     else { return }
     errors = json["errors"]?.array?.compactMap { $0.string.flatMap(FormError.init) } ?? []
-    for (name, value) in json["values"]?.object ?? JSONObject() { values[name] = value.string }
+    for (name, value) in json["values"]?.object ?? JSONObject() {
+      if let name = Value(rawValue: name) { values[name] = value.string }
+    }
   }
 
   /// Returns a path with this state.
@@ -52,7 +70,7 @@ package struct PageState {
     guard !errors.isEmpty || !values.isEmpty else { return path }
     var json = JSONObject()
     json["errors"] = .array(errors.map { .string($0.text) })
-    json["values"] = .object(JSONObject(values.map { ($0.key, .string($0.value)) }))
+    json["values"] = .object(JSONObject(values.map { ($0.key.rawValue, .string($0.value)) }))
     let page = path.text.prefix { $0 != "?" }
     let name = Self.name(String(page), call.browser.key, call)
     let text = try call.context.keys.master.sealedText(json, as: name, for: Self.lifetime)

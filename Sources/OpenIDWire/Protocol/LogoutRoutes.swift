@@ -389,9 +389,9 @@ extension Call {
   /// - Throws: `.internalError` if the state of our page cannot be encrypted.
   func signedOut(by client: String?, to url: String?, afterForm: Bool) throws(Failure) -> Response {
     guard let url else {
-      let values = client.map { [Call.signedOutClient: $0] } ?? [:]
       let done = LocalPath(checked: LogoutRoutes.donePath)
-      return try redirect(to: done, showing: PageState(values: values))
+      let state = PageState(values: client.map { [.client: $0] } ?? [:])
+      return try redirect(to: done, showing: state)
     }
     if afterForm, let destination = Destination(url, of: RedirectTarget(url)) {
       return response(with: .handOver(to: destination), hasLanguages: false)
