@@ -147,7 +147,7 @@ let package = Package(
     .target(
       name: "Pages",
       dependencies: [
-        "CQREncode", "DomainNames", "HTTP", "JSON", "Encoding", "Localization",
+        "CQREncode", "DomainNames", "JSON", "Encoding", "Localization",
       ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
@@ -289,8 +289,8 @@ let package = Package(
     .target(
       name: "Declarations",
       dependencies: [
-        "Records", "IdentitySubjects", "Permissions",
-        "Imaging", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
+        "Records", "IdentitySubjects",
+        "Accounts", "Documents", "Runtime", "Sessions", "Tenancy",
         "Transfer",
         "EventLoop", "HTTP", "JSON", "WireKit",
       ],

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `a target depends on each module that it imports`() throws {
+  @Test func `a target depends on each module that it imports, and on no other`() throws {
     let manifest = try String(
       contentsOfFile: "\(SourceFiles.repository)/Package.swift", encoding: .utf8
     )
@@ -51,19 +51,25 @@ import Testing
     #expect(Set(targets.map { String($0.1) }).isSuperset(of: order.keys.filter { !isOfC($0) }))
     for match in targets {
       let declared = Self.names(in: match.3 == nil ? match.2 ?? "" : readers)
+      var imports: Set<String> = []
       let parent = order[String(match.1)] == nil ? "Tests" : "Sources"
       for (path, text) in try SourceFiles.all(of: String(match.4 ?? match.1), below: parent) {
         for imported in text.matches(of: /(?m)^(?:@\w+ )*(?:package )?import (\w+)/)
         where known.contains(String(imported.1)) {
+          imports.insert(String(imported.1))
           #expect(declared.contains(String(imported.1)), "\(path) imports \(imported.1)")
         }
       }
+      // Tests also depend on the programs that they start.
+      let unused = declared.subtracting(imports).filter { !$0.hasPrefix("dossier") }
+      #expect(unused == [], "no file of \(match.1) imports these")
     }
   }
 
   /// Returns the quoted names of modules and products in a part of the manifest.
   private static func names(in manifest: Substring) -> Set<String> {
-    Set(manifest.matches(of: /"([\w-]+)"/).map { String($0.1.replacing("-", with: "_")) })
+    let products = manifest.replacing(/, package: "[\w-]+"/, with: "")
+    return Set(products.matches(of: /"([\w-]+)"/).map { String($0.1.replacing("-", with: "_")) })
   }
 
   @Test func `each module has a page about its purpose`() throws {
