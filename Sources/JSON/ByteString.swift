@@ -36,8 +36,12 @@ package struct ByteString: Hashable, Comparable, Sendable {
 extension String {
   package func hasSameBytes(as other: String) -> Bool {
     guard utf8.count == other.utf8.count else { return false }
-    return utf8.withContiguousStorageIfAvailable { other.utf8.hasSameBytes(as: $0) }
-      ?? utf8.elementsEqual(other.utf8)
+    return utf8.span.withUnsafeBytes { own in
+      other.utf8.span.withUnsafeBytes { bytes in
+        guard let first = own.baseAddress, let second = bytes.baseAddress else { return true }
+        return memcmp(first, second, own.count) == 0
+      }
+    }
   }
 }
 

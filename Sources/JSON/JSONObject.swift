@@ -168,7 +168,12 @@ private struct JSONMembers: Sendable {
 
   private func position(of key: String) -> Int? {
     if index.isEmpty {
-      return members.firstIndex { $0.value != nil && $0.key.hasSameBytes(as: key) }
+      // A closure would copy each member.
+      for position in members.indices
+      where members[position].key.hasSameBytes(as: key) && members[position].value != nil {
+        return position
+      }
+      return nil
     }
     return index[ByteString(key)]
   }
