@@ -13,7 +13,7 @@ package struct FormValues: Sendable {
     fileprivate func allows(_ name: String) -> Bool {
       switch self {
       case .none: false
-      case .only(let list): list.utf8.elementsEqual(name.utf8)
+      case .only(let list): FormValues.areSame(list, name)
       case .any: true
       }
     }
@@ -32,13 +32,21 @@ package struct FormValues: Sendable {
   ///   - repetition: the names that may be duplicated.
   /// - Complexity: O(*n*).
   package init?(_ query: Substring, repeating repetition: Repetition = .none) {
+    let bytes = query.utf8.span
     var names: Set<[UInt8]> = []
-    for part in query.utf8.split(separator: UInt8(ascii: "&")) {
-      let pair = part.split(
-        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
-      )
-      guard let name = Self.decoded(pair[0]),
-        let value = pair.count == 2 ? Self.decoded(pair[1]) : ""
+    var start = 0
+    while start < bytes.count {
+      var end = start
+      var equals: Int?
+      while end < bytes.count, bytes[end] != UInt8(ascii: "&") {
+        if equals == nil, bytes[end] == UInt8(ascii: "=") { equals = end }
+        end += 1
+      }
+      defer { start = end + 1 }
+      guard start < end else { continue }
+      let nameEnd = equals ?? end
+      guard let name = Self.decoded(bytes.extracting(start..<nameEnd)),
+        let value = Self.decoded(bytes.extracting(min(nameEnd + 1, end)..<end))
       else { return nil }
       if !names.insert(Array(name.utf8)).inserted {
         guard repetition.allows(name) else { return nil }
@@ -55,12 +63,17 @@ package struct FormValues: Sendable {
   }
 
   package subscript(_ name: String) -> String? {
-    pairs.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    pairs.first { Self.areSame($0.name, name) }?.value
   }
 
   /// Returns the values of a name that may be repeated.
   package func all(_ name: String) -> [String] {
-    pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
+    pairs.filter { Self.areSame($0.name, name) }.map(\.value)
+  }
+
+  private static func areSame(_ name: String, _ other: String) -> Bool {
+    // Most names differ in length.
+    name.utf8.count == other.utf8.count && name.utf8.elementsEqual(other.utf8)
   }
 
   package var names: [String] { pairs.map(\.name) }
@@ -68,8 +81,26 @@ package struct FormValues: Sendable {
   /// The bytes of all names and values, in their order.
   package var bytes: [UInt8] { pairs.flatMap { Array("\($0.name)\0\($0.value)\0".utf8) } }
 
-  private static func decoded(_ text: Substring.UTF8View) -> String? {
-    let spaced = text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-    return PercentCoding.decode(Substring(decoding: spaced, as: UTF8.self))
+  /// Decodes a name or a value; nil for NUL, and if it is not percent-encoded UTF-8.
+  private static func decoded(_ text: Span<UInt8>) -> String? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count)
+    var index = 0
+    while index < text.count {
+      var byte = text[index]
+      if byte == UInt8(ascii: "+") {
+        byte = UInt8(ascii: " ")
+      } else if byte == UInt8(ascii: "%") {
+        guard index + 2 < text.count, let high = text[index + 1].hexadecimalValue,
+          let low = text[index + 2].hexadecimalValue
+        else { return nil }
+        byte = high << 4 | low
+        index += 2
+      }
+      guard byte != 0 else { return nil }
+      bytes.append(byte)
+      index += 1
+    }
+    return String(validating: bytes, as: UTF8.self)
   }
 }

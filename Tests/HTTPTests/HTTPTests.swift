@@ -167,7 +167,12 @@ extension Response {
     #expect(composed["e\u{301}"] == "2")
     #expect(composed["a b"] == "+")
     #expect(composed["e"] == nil)
-    for refused in ["a=1&a=2", "%61=1&a=2", "a=%", "%ff=1", "a=%00", "a=\0", "\0=1"] {
+    let odd = try #require(FormValues("&&a&=1&b==2=&c=&"))
+    #expect(odd.pairs.map(\.name) == ["a", "", "b", "c"])
+    #expect(odd.pairs.map(\.value) == ["", "1", "=2=", ""])
+    for refused in [
+      "a=1&a=2", "%61=1&a=2", "a=%", "a=%4", "a=%4&b=1", "%ff=1", "a=%00", "a=\0", "\0=1",
+    ] {
       #expect(FormValues(refused[...]) == nil)
     }
   }
