@@ -64,8 +64,15 @@ extension [UInt8] {
 
   /// Appends the two digits of each byte, in lower case.
   package mutating func append(hexadecimal bytes: [UInt8]) {
-    reserveCapacity(count + 2 * bytes.count)
-    for byte in bytes { append(hexadecimal: byte) }
+    let start = count
+    append(contentsOf: repeatElement(0, count: 2 * bytes.count))
+    let digits = HexadecimalDigits.lower.utf8Start
+    withUnsafeMutableBufferPointer { text in
+      for index in bytes.indices {
+        text[start + 2 * index] = digits[Int(bytes[index] >> 4)]
+        text[start + 2 * index + 1] = digits[Int(bytes[index] & 15)]
+      }
+    }
   }
 }
 

@@ -10,14 +10,28 @@ package protocol Bindable {
 
 extension String: Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool {
-    bytes.append(contentsOf: utf8)
+    unsafe utf8.span.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     return true
   }
 }
 
 extension Int: Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool {
-    String(self).appendText(to: &bytes)
+    if self < 0 { bytes.append(UInt8(ascii: "-")) }
+    bytes.append(decimal: magnitude)
+    return true
+  }
+}
+
+extension [UInt8] {
+  /// Appends the digits of a number.
+  fileprivate mutating func append(decimal number: UInt) {
+    var power: UInt = 1
+    while number / power > 9 { power *= 10 }
+    while power > 0 {
+      append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / power % 10))
+      power /= 10
+    }
   }
 }
 
@@ -37,12 +51,22 @@ extension Double: Bindable {
 extension Duration: Bindable {
   /// Appends an interval in hours, whose number is unbounded.
   package func appendText(to bytes: inout [UInt8]) -> Bool {
-    let (seconds, attoseconds) = (self < .zero ? .zero - self : self).components
-    let micros = attoseconds / 1_000_000_000_000
-    let fraction = micros == 0 ? "" : "." + String(1_000_000 + micros).dropFirst()
-    let sign = self < .zero ? "-" : ""
-    let text = "\(sign)\(seconds / 3_600):\(seconds / 60 % 60):\(seconds % 60)\(fraction)"
-    return text.appendText(to: &bytes)
+    let (whole, attoseconds) = components
+    if whole < 0 || attoseconds < 0 { bytes.append(UInt8(ascii: "-")) }
+    let seconds = UInt(whole.magnitude)
+    let micros = UInt(attoseconds.magnitude) / 1_000_000_000_000
+    bytes.append(decimal: seconds / 3_600)
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(decimal: seconds / 60 % 60)
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(decimal: seconds % 60)
+    if micros > 0 {
+      let start = bytes.count
+      // The first digit of this number becomes the point.
+      bytes.append(decimal: 1_000_000 + micros)
+      bytes[start] = UInt8(ascii: ".")
+    }
+    return true
   }
 }
 
@@ -121,8 +145,8 @@ package struct Parameters: Sendable {
 
   mutating func end(_ start: Int, isNull: Bool) {
     let length = isNull ? Self.null : UInt32(bytes.count - start - 4)
-    for index in 0..<4 {
-      bytes[start + index] = UInt8(truncatingIfNeeded: length >> (8 * UInt32(index)))
+    unsafe bytes.withUnsafeMutableBytes {
+      unsafe $0.storeBytes(of: length.littleEndian, toByteOffset: start, as: UInt32.self)
     }
     if !isNull { bytes.append(0) }
     count += 1

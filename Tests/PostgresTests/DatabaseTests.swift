@@ -15,6 +15,7 @@ import Testing
     static let span = Statement<String, Duration>(
       "test.span", "select extract(epoch from $1::interval)::text"
     )
+    static let number = Statement<String, Int>("test.number", "select $1::bigint::text")
     static let divide = Statement<Int, Int>("test.divide", "select 100 / $1::int")
     static let wrong = Statement<Int>("test.wrong", "select no_such_column")
     static let make = Statement<NoRow>(
@@ -78,6 +79,7 @@ import Testing
     (Duration.zero, "0.000000"), (.seconds(90), "90.000000"),
     (.microseconds(1_500_001), "1.500001"),
     (.seconds(36_500 * 86_400), "3153600000.000000"), (.seconds(-61), "-61.000000"),
+    (.microseconds(-1), "-0.000001"), (.milliseconds(-3_599_999), "-3599.999000"),
   ])
   @EventLoop func `a duration is sent as an interval`(_ span: Duration, _ text: String)
     async throws
@@ -85,6 +87,13 @@ import Testing
     let database = try await database()
     defer { database.stop() }
     #expect(try await database.read(Queries.span, span) == [text])
+  }
+
+  @Test(arguments: [0, 7, 10, 999, 1_000, -1, -10, .max, .min])
+  @EventLoop func `a number is sent with all its digits`(_ number: Int) async throws {
+    let database = try await database()
+    defer { database.stop() }
+    #expect(try await database.read(Queries.number, number) == [String(number)])
   }
 
   /// A statement after a failure must not run after the transaction.
