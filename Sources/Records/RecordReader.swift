@@ -101,25 +101,27 @@ package struct RecordReader {
   }
 
   package mutating func text(
-    _ name: String, _ rule: ColumnRule, _ usual: String, _ meaning: String,
+    _ name: String, _ rule: @autoclosure () -> ColumnRule, _ usual: String, _ meaning: String,
     _ traits: Column.Trait...
   ) -> String {
-    value(name, rule, usual, safe: usual, meaning, traits: traits, JSON.string, \.string)
+    value(name, rule(), usual, safe: usual, meaning, traits: traits, JSON.string, \.string)
   }
 
   /// Reads a text that each record has; the empty text is the safest.
   package mutating func requiredText(
-    _ name: String, _ rule: ColumnRule, _ meaning: String, _ traits: Column.Trait...
+    _ name: String, _ rule: @autoclosure () -> ColumnRule, _ meaning: String,
+    _ traits: Column.Trait...
   ) -> String {
-    value(name, rule, "", safe: "", meaning, traits: traits + [.required], JSON.string, \.string)
+    value(name, rule(), "", safe: "", meaning, traits: traits + [.required], JSON.string, \.string)
   }
 
   /// Reads a list of strings; the empty list is the safest.
   package mutating func texts(
-    _ name: String, _ rule: ColumnRule, _ meaning: String, _ traits: Column.Trait...
+    _ name: String, _ rule: @autoclosure () -> ColumnRule, _ meaning: String,
+    _ traits: Column.Trait...
   ) -> [String] {
     value(
-      name, rule, [], safe: [], meaning, traits: traits,
+      name, rule(), [], safe: [], meaning, traits: traits,
       { .array(JSONArray($0.map(JSON.string))) },
       { list in
         let texts = list.array?.compactMap(\.string)
@@ -130,19 +132,22 @@ package struct RecordReader {
 
   /// Reads an object; the empty object is the safest.
   package mutating func object(
-    _ name: String, _ rule: ColumnRule, _ meaning: String, _ traits: Column.Trait...
+    _ name: String, _ rule: @autoclosure () -> ColumnRule, _ meaning: String,
+    _ traits: Column.Trait...
   ) -> JSONObject {
     value(
-      name, rule, JSONObject(), safe: JSONObject(), meaning, traits: traits, JSON.object, \.object)
+      name, rule(), JSONObject(), safe: JSONObject(), meaning, traits: traits, JSON.object,
+      \.object
+    )
   }
 
   /// Reads a text or an object that a record may lack.
   package mutating func optional<Value>(
-    _ name: String, _ rule: ColumnRule, _ meaning: String, _ traits: Column.Trait...,
-    read: (JSON) -> Value?
+    _ name: String, _ rule: @autoclosure () -> ColumnRule, _ meaning: String,
+    _ traits: Column.Trait..., read: (JSON) -> Value?
   ) -> Value? {
     value(
-      name, rule, Value?.none, safe: nil, meaning, traits: traits, { _ in .null },
+      name, rule(), Value?.none, safe: nil, meaning, traits: traits, { _ in .null },
       { json in read(json).map { .some($0) } }
     )
   }
@@ -156,7 +161,7 @@ package struct RecordReader {
   ///
   /// - Parameters:
   ///   - name: the name of the column.
-  ///   - rule: the rule for its JSON.
+  ///   - rule: the rule for its JSON, which only listings make.
   ///   - usual: the default.
   ///   - safe: the most restrictive value.
   ///   - meaning: what the attribute does.
@@ -165,8 +170,9 @@ package struct RecordReader {
   ///   - read: returns the value of JSON; nil if it is of the wrong type.
   /// - Returns: the value.
   package mutating func value<Value>(
-    _ name: String, _ rule: ColumnRule, _ usual: Value, safe: Value, _ meaning: String,
-    traits: [Column.Trait] = [], _ json: (Value) -> JSON, _ read: (JSON) -> Value?
+    _ name: String, _ rule: @autoclosure () -> ColumnRule, _ usual: Value, safe: Value,
+    _ meaning: String, traits: [Column.Trait] = [], _ json: (Value) -> JSON,
+    _ read: (JSON) -> Value?
   ) -> Value {
     let stored = chosen.map { $0[name] ?? .null }
     let fit = stored.flatMap(read)
@@ -175,7 +181,7 @@ package struct RecordReader {
     let value = fit ?? (isMisfit ? safe : usual)
     if isListing {
       columns.append(
-        Column(name: name, rule: rule, usual: json(usual), meaning: meaning, traits: traits))
+        Column(name: name, rule: rule(), usual: json(usual), meaning: meaning, traits: traits))
       if !traits.contains(.secret) {
         self.json[name] = (fit == nil ? nil : stored) ?? json(value)
       }
