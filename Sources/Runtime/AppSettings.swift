@@ -4,7 +4,7 @@ package import Records
 /// The settings of an app: stored values over the defaults, one value for each section.
 package final class AppSettings: Sendable {
   /// A linear search of this short list is faster than hashing.
-  private let sections: [(type: ObjectIdentifier, section: any RecordPart)]
+  private let sections: [(type: ObjectIdentifier, section: any AnyObject & Sendable)]
 
   /// The names of invalid stored settings, which are replaced by their safest values.
   ///
@@ -17,15 +17,30 @@ package final class AppSettings: Sendable {
   /// Reads the settings that an app stores.
   package init(stored: [UInt8], _ catalog: RecordShape) {
     var reader = RecordReader((try? JSON.parse(stored))?.object)
-    sections = catalog.parts.map { (ObjectIdentifier($0), $0.init(&reader)) }
+    sections = catalog.parts.map { (ObjectIdentifier($0), Self.section($0, &reader)) }
     chosen = reader.chosen
     misfits = reader.misfits
   }
 
+  /// A section as an object, which is found without a copy and a cast of its value.
+  private final class Kept<Section: RecordPart>: Sendable {
+    let section: Section
+
+    init(_ section: Section) { self.section = section }
+  }
+
+  private static func section<Section: RecordPart>(
+    _: Section.Type, _ reader: inout RecordReader
+  ) -> any AnyObject & Sendable {
+    Kept(Section(&reader))
+  }
+
   /// The settings of a feature or a wire; the safest values if the catalog lacks its section.
   package subscript<Section: RecordPart>(_ type: Section.Type) -> Section {
-    for (known, section) in sections where known == ObjectIdentifier(type) {
-      if let section = section as? Section { return section }
+    let type = ObjectIdentifier(type)
+    for index in sections.indices where sections[index].type == type {
+      // The type says what the object is.
+      return unsafe unsafeDowncast(sections[index].section, to: Kept<Section>.self).section
     }
     var reader = RecordReader(nil)
     return Section(&reader)
