@@ -40,6 +40,11 @@ package struct ID<Of>: Identifier {
 
   package init(bytes: some Sequence<UInt8>) { text = String(hexadecimal: bytes) }
 
+  // The function of the protocol would look its conformance up in each call.
+  package func appendText(to bytes: inout [UInt8]) -> Bool {
+    text.appendText(to: &bytes)
+  }
+
   /// Makes the id of a text, the same each time.
   package init(hashing text: String) {
     self.init(bytes: SHA256.hash(data: Array(text.utf8)).prefix(12))
@@ -94,10 +99,12 @@ package struct ClientID: Identifier {
 
   /// Parses a client's text; returns nil if it breaks `rule`.
   package init?(_ text: some StringProtocol) {
-    guard let first = text.utf8.first, first.isLetterOrDigit, text.utf8.count <= Self.longest,
-      text.utf8.allSatisfy({ $0.isLetterOrDigit || Self.marks.contains($0) })
-    else { return nil }
-    self.text = String(text)
+    let text = String(text)
+    let bytes = text.utf8.span
+    guard 1...Self.longest ~= bytes.count, bytes[0].isLetterOrDigit else { return nil }
+    for index in bytes.indices
+    where !bytes[index].isLetterOrDigit && !Self.isMark(bytes[index]) { return nil }
+    self.text = text
   }
 
   package static let rule =
@@ -108,7 +115,13 @@ package struct ClientID: Identifier {
   package static let pages = ClientID(trusted: String(repeating: "0", count: 24))
 
   private static let longest = 64
-  private static let marks = Array("-._~".utf8)
+
+  private static func isMark(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+    default: false
+    }
+  }
 }
 
 /// Generates ids that sort by time.

@@ -110,7 +110,18 @@ package struct Scopes: Sendable, Equatable {
 
   package init(_ text: String) {
     self.text = text
-    names = text.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
+    var names: [Substring] = []
+    // Each token makes its scopes, and `split` takes several times as long.
+    let bytes = text.utf8.span
+    var start = 0
+    for end in 0...bytes.count where end == bytes.count || bytes[end] == UInt8(ascii: " ") {
+      if start < end {
+        let first = text.utf8.index(text.startIndex, offsetBy: start)
+        names.append(text[first..<text.utf8.index(first, offsetBy: end - start)])
+      }
+      start = end + 1
+    }
+    self.names = names
     isEverything = false
   }
 

@@ -57,8 +57,9 @@ package struct Credential {
   /// Reads a credential; returns nil if it was never issued as that kind with this master key.
   package init?(_ kind: Kind, _ text: some StringProtocol, _ key: MasterKey) {
     let length = kind.headLength + kind.saltLength
-    guard text.hasPrefix(kind.rawValue),
-      let bytes = [UInt8](base64URL: text.dropFirst(kind.rawValue.count)),
+    let (text, prefix) = (String(text).utf8, kind.rawValue.utf8)
+    guard text.starts(with: prefix),
+      let bytes = [UInt8](base64URL: Substring(text.dropFirst(prefix.count))),
       bytes.count == length + Self.markLength
     else { return nil }
     self.kind = kind
