@@ -43,8 +43,14 @@ package struct RateLimit {
 
   /// Returns the keyed hash under which the database counts attempts of the subject.
   package static func subject(_ name: String, _ parts: [String], _ master: MasterKey) -> [UInt8] {
-    // The length before each part keeps two different lists from making one text.
-    master.attemptSubject(([name] + parts).map { "\($0.utf8.count):\($0)" }.joined())
+    var text: [UInt8] = []
+    for part in [name] + parts {
+      // The length before each part keeps two different lists from making one text.
+      text += String(part.utf8.count).utf8
+      text.append(UInt8(ascii: ":"))
+      text += part.utf8
+    }
+    return master.attemptSubject(text)
   }
 
   /// The window, in microseconds.

@@ -70,14 +70,21 @@ package struct SigningKey: Sendable {
     token.append(base64URL: claims.serialized())
     let signature =
       switch pair {
-      case .p256(let key, _): try key.signature(for: token).rawRepresentation
+      case .p256(let key, _): try key.signature(for: Self.hash(of: token)).rawRepresentation
       case .rsa(let key, _):
-        try key.signature(for: SHA256.hash(data: token), padding: .insecurePKCS1v1_5)
+        try key.signature(for: Self.hash(of: token), padding: .insecurePKCS1v1_5)
           .rawRepresentation
       }
     token.append(UInt8(ascii: "."))
     token.append(base64URL: Array(signature))
     return String(decoding: token, as: UTF8.self)
+  }
+
+  /// Returns the hash of a token, without the generic code of `SHA256.hash(data:)`.
+  private static func hash(of token: [UInt8]) -> SHA256Digest {
+    var hash = SHA256()
+    token.withUnsafeBytes { hash.update(bufferPointer: $0) }
+    return hash.finalize()
   }
 
   /// Returns whether this key signed a token.
