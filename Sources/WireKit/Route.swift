@@ -60,11 +60,16 @@ package final class Endpoint: Sendable {
   /// The number of the route, counted over all wires in their order.
   package let number: Int
   package let name: String
+  // Each request asks for these, and to compare the parts of a route copies them.
+  let takesBody: Bool
+  let isPost: Bool
 
   init(_ route: Route, of served: ServedWire, number: Int) {
     self.route = route
     self.served = served
     self.number = number
     name = route.name
+    takesBody = route.body != .none
+    isPost = route.method == .post
   }
 }

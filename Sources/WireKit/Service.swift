@@ -69,11 +69,11 @@ import Tenancy
     do throws(Failure) {
       // Each call of an `async` function costs as much as the whole check of a known app and token.
       if try !identifyAtOnce(call, endpoint) { try await identify(call, endpoint) }
-      try readPreconditions(of: call, endpoint.route)
-      if endpoint.route.body != .none {
+      try readPreconditions(of: call, endpoint)
+      if endpoint.takesBody {
         call.body = try await body(of: call, endpoint.route.body)
       }
-      if endpoint.route.method == .post, call.request.has(.idempotencyKey) {
+      if endpoint.isPost, call.request.has(.idempotencyKey) {
         response = try await once(call, endpoint.route)
       } else {
         response = try await endpoint.route.handler(call)
@@ -336,7 +336,7 @@ extension Service {
   /// cannot meet.
   ///
   /// Such a resource matches no entity tag, and its existence cannot be ruled out.
-  func readPreconditions(of call: Call, _ route: Route) throws(Failure) {
+  func readPreconditions(of call: Call, _ endpoint: Endpoint) throws(Failure) {
     guard call.request.has(.ifMatch) || call.request.has(.ifNoneMatch) else { return }
     let preconditions: Preconditions
     do throws(TagSyntaxError) {
@@ -345,6 +345,7 @@ extension Service {
       throw .conditionMalformed
     }
     call.preconditions = preconditions
+    let route = endpoint.route
     guard !route.isVersioned, route.method != .get else { return }
     if case .versions = preconditions.match { throw .unversioned }
     // The path of a POST does not name the resource that it creates.
