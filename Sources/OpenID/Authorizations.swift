@@ -25,12 +25,11 @@ package import Runtime
         ?? RateLimit.ofNetwork(.authorization, context),
       context
     )
-    // A stranger who has used up the limit takes no connection of writers.
-    if user == nil { try await limit.requireLeft() }
+    // A stranger who uses up the limit takes no connections of writers.
+    if user == nil { try await limit.refuseEarly() }
     let id = AuthorizationID()
-    let rows: [AuthorizationRow]
     do throws(Failure) {
-      rows = try await context.transaction { transaction async throws(Failure) in
+      try await context.transaction { transaction async throws(Failure) in
         let counted = limit.sendSpending(in: transaction)
         let begun = transaction.send(
           AuthorizationQueries.begin, context.app.id, id, request.client,
@@ -39,17 +38,16 @@ package import Runtime
         )
         transaction.sendCommit()
         try await counted()
-        return try await begun.rows()
+        try await begun.rows()
       }
     } catch let error where error.is(.tooManyRequests) || error.is(.tooManyAttempts) {
       // This reports the limit, and records it.
       try await limit.requireLeft()
       throw error
     }
-    guard let row = rows.first, let begun = row.authorization(id, context.keys.master) else {
-      throw .internalError(reason: "an authorization that was stored cannot be read")
-    }
-    return begun
+    return Authorization(
+      id: id, request: request, state: AuthorizationState(), step: 0, isRecent: false
+    )
   }
 
   /// Returns an authorization of this browser.
@@ -144,14 +142,13 @@ extension AuthorizationState {
 
 package enum AuthorizationQueries {
   static let begin = Statement<
-    AuthorizationRow, AppID, AuthorizationID, ClientID, TextBytes, BinaryBytes, Duration
+    NoRow, AppID, AuthorizationID, ClientID, TextBytes, BinaryBytes, Duration
   >(
     "authorizations.begin",
     """
     insert into authorizations (
       app_id, authorization_id, client_id, request, browser_hash, expires_at)
     values ($1, $2, $3, $4, $5, now() + $6::interval)
-    returning request, state, step, is_settled, false
     """)
 
   /// Also returns an authorization with a code that no client has exchanged yet.
