@@ -162,15 +162,17 @@ package enum DocumentChange: Sendable {
       let text = try await context.calculate(on: cost) { () throws(Failure) in
         try rule.text(of: body)
       }
-      return try await DocumentWrite(of: document, text, if: condition).run(of: user, context)
+      return try await DocumentWrite(of: document, text, if: condition, isChecked: true)
+        .run(of: user, context)
     case .merge(let patch, let size):
       let (text, objects) = try await context.calculate(on: size) { () throws(Failure) in
         (try rule.text(ofPatch: patch), patch.extent.objects)
       }
       // With a schema, merge here: the database would validate too late.
       if rule.schema == nil, objects <= mergedObjects, MemberAccess(to: document, context) == nil {
-        return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
-          .run(of: user, context)
+        return try await DocumentWrite(
+          of: document, text, isMerge: true, if: condition, isChecked: true
+        ).run(of: user, context)
       }
       return try await rewrite(document, if: condition, of: user, context) {
         (before) throws(Failure) in before.merging(patch)
