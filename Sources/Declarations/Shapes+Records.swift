@@ -26,10 +26,7 @@ extension Record {
     }
     for member in derived {
       members.append(
-        (
-          key: member.name,
-          value: Shape.value(of: member.rule).named(name(of: member.name), member.meaning)
-        ))
+        (key: member.name, value: described(member.rule, member.name, member.meaning)))
     }
     return members + [
       (key: "version", value: .count.like(1)), (key: "created_at", value: .time(Example.appMade)),
@@ -82,16 +79,24 @@ extension Record {
   }
 
   /// Returns the shape of a column in a request.
-  ///
-  /// Client generators make a type of each shape of words or members, so these have names.
   private static func taken(_ column: Column) -> Shape {
-    var shape = Shape.value(of: column.rule).saying(column.meaning)
-    switch column.rule.kind {
-    case .choice, .object: shape = shape.named(name(of: column.name), column.meaning)
-    default: break
-    }
+    let shape = described(column.rule, column.name, column.meaning)
     let example = column.example ?? (column.has(.required) ? .null : column.usual)
     return example == .null ? shape : shape.like(example)
+  }
+
+  /// Returns the shape of an attribute.
+  ///
+  /// Client generators make a type of each shape of words or members, so these have names.
+  private static func described(
+    _ rule: ColumnRule, _ attribute: String, _ meaning: String
+  ) -> Shape {
+    let shape = Shape.value(of: rule).saying(meaning)
+    return switch rule.kind {
+    case .choice, .object: shape.named(name(of: attribute), meaning)
+    case .texts: shape.like([])
+    default: shape
+    }
   }
 
   /// Returns the name of the type of an attribute, such as `ResourceServerTokenDialect`.

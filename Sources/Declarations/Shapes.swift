@@ -46,7 +46,7 @@ extension Shape {
     case "code": .text(1...100).like("email_taken")
     case "session": .id(Example.session)
     case "identity": .id(Example.identity)
-    case "client": .id(Example.client)
+    case "client": .text(pattern: ClientID.pattern).like(.string(Example.client))
     case "role": .id(Example.role)
     case "resource_server": .id(Example.resourceServer)
     case "index": .id(Example.index)

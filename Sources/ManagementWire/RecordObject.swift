@@ -3,11 +3,14 @@ import Records
 
 /// A record as Auth0's API shows and takes it: the columns that have a name there.
 enum RecordObject<R: Record> {
-  /// Returns the members of a record, by their names in Auth0's API.
+  /// Returns the members of a record, by their names in Auth0's API; empty texts are left out.
   static func members(of record: Stored<R>) -> [(String, JSON)] {
     let values = record.values
     return R.table.shape.columns.compactMap { column in
-      column.auth0Name.flatMap { name in values[column.name].map { (name, $0) } }
+      guard let name = column.auth0Name, let value = values[column.name], value != "" else {
+        return nil
+      }
+      return (name, value)
     }
   }
 
@@ -18,7 +21,8 @@ enum RecordObject<R: Record> {
 
   /// Returns the place of a column as one of the member that it stores.
   static func renamed(_ place: String) -> String {
-    for column in R.table.shape.columns where place.hasPrefix("/\(column.name)") {
+    for column in R.table.shape.columns
+    where place.hasPrefix("/\(column.name)/") || place == "/\(column.name)" {
       if let name = column.auth0Name {
         return "/\(name)\(place.dropFirst(column.name.utf8.count + 1))"
       }

@@ -1,6 +1,6 @@
 package import EventLoop
 import JSON
-package import Postgres
+import Postgres
 package import Records
 package import Runtime
 import Tenancy

@@ -45,7 +45,7 @@ extension RESTWire {
           -d '{"name":"Ada Lovelace","zone":"Europe/London"}'
         """#,
       exampleOfPrograms: #"""
-        # SECRET is what this prints once: dossier client create NAME --operator
+        # SECRET is what this prints once: dossier client create NAME kind=machine --operator
         curl -s $B/v1/users -H "Authorization: Bearer $SECRET" -H "$JSON" \
           -d '{"email":"charles@example.com","name":"Charles","metadata":{"theme":"dark"}}'
         curl -s -G $B/v1/users -H "Authorization: Bearer $SECRET" \
@@ -107,7 +107,7 @@ extension RESTWire {
           -H "Dossier-App: adventure" -H "$JSON" -d '{"properties":{"theme":{"enum":["dark","light"]}}}'
         curl -s $B/v1/clients -H "Authorization: Bearer $SECRET" -H "$JSON" \
           -d '{"name":"game","app":"adventure","kind":"native",
-            "settings":{"callback_urls":["com.example.game://callback"]}}'
+            "callback_urls":["com.example.game://callback"]}'
         curl -s $B/v1/resource-servers -H "Authorization: Bearer $SECRET" -H "$JSON" \
           -d '{"app":"adventure","identifier":"https://api.example.com","name":"Scores",
             "scopes":{"read:scores":"See your scores"}}'

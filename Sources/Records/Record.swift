@@ -22,15 +22,18 @@ package import Postgres
 /// From that follow the statements (`RecordTable`), the JSON of `/v1`, its reference and its
 /// errors, the audit event, the arguments of `dossier`, and the member in Auth0's API.
 ///
-/// *To add an attribute*, declare a property and read it, as above. The column `attributes` of the
-/// table stores it, so no migration is needed.
+/// *To add an attribute*, declare a property and read it, as above. One column of the table stores
+/// all attributes without a column of their own, so no migration is needed.
 ///
 /// *To add a record*, write:
 ///
 /// 1. a migration for its table, with the columns that `RecordTable` names;
 /// 2. its type with `words` and `table`, and its rules (`OwnedRecord` in `Tenancy`);
 /// 3. a line in `RecordResources` of `RESTWire`, and its routes in a chapter of the reference;
-/// 4. a line in `DossierCommand.subcommands`.
+/// 4. a line in `DossierCommand.subcommands`, and its conformance to `CommandRecord`.
+///
+/// A record that does more replaces verbs and hooks of `OwnedRecord`, and adds routes and commands:
+/// see clients (`ClientRecord`, `ClientResource`, `ClientCommand`).
 ///
 /// Rules that are no attribute, such as "one issuer of an app may omit iss", are functions of the
 /// record's own file. Sessions and other rows that requests write are no records.
@@ -38,7 +41,7 @@ package protocol Record: RecordPart {
   static var words: RecordWords { get }
   static var table: RecordTable<Self> { get }
   static var derived: [DerivedMember<Self>] { get }
-  /// What the secret is that a creation returns, and no other response; nil for none.
+  /// The meaning of the secret that a creation returns, and no read; nil for none.
   static var shownOnce: String? { get }
 }
 

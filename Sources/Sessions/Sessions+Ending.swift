@@ -1,6 +1,7 @@
 import EventLoop
 import JSON
 package import Postgres
+import Records
 package import Runtime
 package import Tenancy
 
@@ -136,7 +137,7 @@ extension Sessions {
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop fileprivate static func endAll(
-    of client: ClientRecord, _ context: RequestContext
+    of client: StoredClient, _ context: RequestContext
   ) async throws(Failure) {
     guard client.isDisabled, client.kind != .machine, let app = client.appID else { return }
     _ = try await end(client.id, of: nil, in: app, "client_disabled", context) { _, _ in }
@@ -190,29 +191,27 @@ extension Sessions {
   }
 }
 
-extension Clients {
-  /// Disables a client, together with other changes, and ends its sessions.
+extension ClientRecord {
+  /// Changes a client, and ends its sessions if the change disables it.
   ///
   /// It can be repeated after an interruption: the sessions of a disabled client end even if its
   /// version is another by then.
   /// - Returns: the client.
   /// - Throws: as `change`.
-  @EventLoop @discardableResult package static func disable(
-    _ id: ClientID, with others: ClientChange = ClientChange(),
+  @EventLoop @discardableResult package static func changeEndingSessions(
+    _ key: String, of app: AppID?, by patch: RecordPatch,
     if condition: VersionCondition = VersionCondition(), _ context: RequestContext
-  ) async throws(Failure) -> ClientRecord {
-    var disabling = others
-    disabling.isDisabled = true
-    let client: ClientRecord
+  ) async throws(Failure) -> StoredClient {
+    let client: StoredClient
     do throws(Failure) {
-      client = try await change(id, disabling, if: condition, context)
+      client = try await change(key, of: app, by: patch, if: condition, context)
     } catch {
-      if error.is(.preconditionFailed) {
-        try await Sessions.endAll(of: record(of: id, context), context)
+      if patch.members["disabled"] == true, error.is(.preconditionFailed) {
+        try await Sessions.endAll(of: table.find(key, of: app, context), context)
       }
       throw error
     }
-    try await Sessions.endAll(of: client, context)
+    if patch.members["disabled"] == true { try await Sessions.endAll(of: client, context) }
     return client
   }
 
@@ -220,16 +219,17 @@ extension Clients {
   ///
   /// It can be repeated after an interruption: the client stays disabled.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
-  @EventLoop package static func remove(
-    _ id: ClientID, _ context: RequestContext
+  @EventLoop package static func deleteEndingSessions(
+    _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure) {
-    let client = try await record(of: id, context)
+    let client = try await table.find(key, of: app, context)
     if client.kind != .machine, !client.isDisabled {
-      try await disable(id, context)
+      let disabling = RecordPatch(JSONObject([("disabled", true)]))
+      try await changeEndingSessions(key, of: app, by: disabling, context)
     } else {
       try await Sessions.endAll(of: client, context)
     }
-    try await delete(id, context)
+    try await delete(key, of: app, context)
   }
 }
 

@@ -67,13 +67,14 @@ struct AppCommand: ParsableCommand {
     var settings: [NamedValue]
 
     func run() throws {
-      let patch = JSON.object(RecordShape.all.patch(of: settings))
-      let body = APIRequest.Body.mergePatch(["settings": patch])
       options.common.run { context async throws(CommandFailure) in
+        let patch = try RecordShape.all.patch(of: settings)
         let changed = try await context.send(
-          .patch, context.path(of: options.app), body, ifVersion: ifVersion
-        )
-        return CommandOutput(changed, brief: changed.brief(["name", "version"], settings))
+          .patch, context.path(of: options.app), .mergePatch(["settings": .object(patch)]),
+          ifVersion: ifVersion)
+        var brief = changed.brief(["name", "version"]).object ?? JSONObject()
+        brief["settings"] = changed["settings"]?.brief(patch.keys)
+        return CommandOutput(changed, brief: .object(brief))
       }
     }
   }

@@ -25,7 +25,7 @@ import Tenancy
       """,
     version: Version.text,
     subcommands: [
-      AppCommand.self, ClientCommand.self, RecordCommand<ResourceServerRecord>.self,
+      AppCommand.self, RecordCommand<ClientRecord>.self, RecordCommand<ResourceServerRecord>.self,
       RecordCommand<RoleRecord>.self,
       RecordCommand<IssuerRecord>.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
       RateLimitCommand.self,

@@ -31,7 +31,7 @@ extension AppCommand {
             let changed = try await context.send(
               .patch, path, .mergePatch(body), ifVersion: version
             )
-            return CommandOutput(changed, brief: changed.brief(["name", "hosts", "version"], []))
+            return CommandOutput(changed, brief: changed.brief(["name", "hosts", "version"]))
           } catch {
             guard error.status == .preconditionFailed else { throw error }
           }

@@ -3,7 +3,6 @@ import HTTP
 import JSON
 import Records
 import Tenancy
-import Encoding
 
 /// The commands of a record: `create`, `list`, `show`, `set` and `delete`.
 ///
@@ -25,11 +24,22 @@ protocol CommandRecord: OwnedRecord {
   static var furtherCommands: [any ParsableCommand.Type] { get }
   /// The lists below its path that `show` adds, such as `permissions`.
   static var lists: [String] { get }
+  /// More lines of the help of `create`.
+  static var guide: String { get }
+  /// Returns members that the commands show before those of a record, or of the body that creates
+  /// one.
+  static func preface(
+    of record: JSON, _ context: CommandContext
+  ) async throws(CommandFailure) -> JSONObject
 }
 
 extension CommandRecord {
   static var furtherCommands: [any ParsableCommand.Type] { [] }
   static var lists: [String] { [] }
+  static var guide: String { "" }
+  static func preface(
+    of record: JSON, _ context: CommandContext
+  ) async throws(CommandFailure) -> JSONObject { JSONObject() }
 }
 
 extension ResourceServerRecord: CommandRecord {}
@@ -41,28 +51,50 @@ extension RecordCommand {
       CommandConfiguration(
         commandName: "create", abstract: "Creates \(Of.article) \(Of.words.one).",
         discussion: """
-          \(RecordArguments<Of>.notation)
-
+          \(RecordShape.notation)
+          \(Of.guide)
           Attributes:
           \(Of.table.shape.columns.table)
           """, aliases: ["add"])
     }
     @OptionGroup var options: AppOptions
 
-    @Argument(help: ArgumentHelp(stringLiteral: "\(RecordArguments<Of>.first.meaning)."))
+    @Flag(
+      name: .customLong("operator"),
+      help: ArgumentHelp(
+        "Creates one of the operator, with full access to all apps.",
+        visibility: Of.words.mayLackApp ? .default : .private))
+    var isOperator = false
+
+    @Argument(help: ArgumentHelp(stringLiteral: "\(Of.first.meaning)."))
     var name: String
 
     @Argument(help: ArgumentHelp("Attributes.", valueName: "attribute=value"))
     var attributes: [NamedValue] = []
 
+    func validate() throws {
+      guard !isOperator || options.app == nil && Of.words.mayLackApp else {
+        throw ValidationError("\(Of.nounPhrase) of the operator belongs to no app: omit --app.")
+      }
+    }
+
+    /// Returns the body of the request.
+    func body(in app: String) throws(CommandFailure) -> JSONObject {
+      var body = try Of.table.shape.patch(of: attributes)
+      body[Of.first.name] = .string(name)
+      if !Of.words.isOfNamedApp { body["app"] = isOperator ? .null : .string(app) }
+      return body
+    }
+
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
-        var body = try RecordArguments<Of>.patch(of: attributes)
-        body[RecordArguments<Of>.first.name] = .string(name)
-        if !Of.words.isOfNamedApp { body["app"] = .string(options.app ?? context.defaultApp) }
+        let body = try body(in: options.app ?? context.defaultApp)
+        // Before the write, since a failure after it would lose a secret.
+        let preface = try await Of.preface(of: .object(body), context)
         let made = try await context.send(
           .post, Of.words.path, .json(.object(body)), to: Of.words.isOfNamedApp ? options.app : nil)
-        return CommandOutput(made)
+        return CommandOutput(
+          made.after(preface), remark: made["secret"].map { _ in "the secret is not shown again" })
       }
     }
   }
@@ -77,9 +109,10 @@ extension RecordCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      let required = Of.table.shape.columns.filter { $0.has(.required) }.map(\.name)
-      let key = required.contains(Of.table.keyName) ? [] : ["id"]
-      let columns = key + ["app"] + required + Of.derived.map(\.name) + ["created_at"]
+      let shown = Of.table.shape.columns.filter { $0.has(.required) || $0.has(.listed) }
+      let derived = Of.derived.filter(\.isListed).map(\.name)
+      let columns =
+        (Of.table.hasID ? ["id"] : []) + ["app"] + shown.map(\.name) + derived + ["created_at"]
       if Of.words.isOfNamedApp {
         options.send(.get, Of.words.path, columns: columns)
       } else {
@@ -101,11 +134,13 @@ extension RecordCommand {
     func run() throws {
       let (path, app) = (record.path, record.options.app)
       record.options.common.run { context async throws(CommandFailure) in
-        var shown = try await context.send(.get, path, to: app).object ?? JSONObject()
+        let found = try await context.send(.get, path, to: app)
+        var shown = found.object ?? JSONObject()
         for list in Of.lists {
           shown[list] = try await context.send(.get, "\(path)/\(list)", to: app)
         }
-        return CommandOutput(.object(shown))
+        let preface = try await Of.preface(of: found, context)
+        return CommandOutput(JSON.object(shown).after(preface))
       }
     }
   }
@@ -115,7 +150,7 @@ extension RecordCommand {
       CommandConfiguration(
         commandName: "set", abstract: "Changes attributes of \(Of.article) \(Of.words.one).",
         discussion: """
-          \(RecordArguments<Of>.notation) The command changes all attributes or none, and prints \
+          \(RecordShape.notation) The command changes all attributes or none, and prints \
           those; with --json, all.
 
           Attributes:
@@ -132,15 +167,13 @@ extension RecordCommand {
 
     func run() throws {
       record.options.common.run { context async throws(CommandFailure) in
-        let patch = try RecordArguments<Of>.patch(of: attributes)
+        let patch = try Of.table.shape.patch(of: attributes)
         let changed = try await context.send(
           .patch, record.path, .mergePatch(.object(patch)), to: record.options.app,
           ifVersion: ifVersion)
-        var brief = JSONObject()
-        for name in ["id", RecordArguments<Of>.first.name, "version"] + patch.keys {
-          brief[name] = changed[name]
-        }
-        return CommandOutput(changed, brief: .object(brief))
+        return CommandOutput(
+          changed.after(try await Of.preface(of: changed, context)),
+          brief: changed.brief(["id", Of.first.name, "version"] + patch.keys))
       }
     }
   }
@@ -167,85 +200,38 @@ struct RecordArgument<R: CommandRecord>: ParsableArguments {
 
   @Argument(
     help: ArgumentHelp(
-      R.table.shape.column(named: R.table.keyName).map { "\($0.meaning)." } ?? "Its id."))
+      stringLiteral: R.table.hasID ? "Its id." : "\(R.first.meaning)."))
   var key: String
 
   var path: String { "\(R.words.path)/\(segment(key))" }
+
+  /// Sends a request about the record, prints it and ends the process.
+  func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
+    options.common.run { context async throws(CommandFailure) in
+      let record = try await context.send(method, path, body, to: options.app)
+      return CommandOutput(record.after(try await R.preface(of: record, context)))
+    }
+  }
 }
 
-extension OwnedRecord {
+extension CommandRecord {
   /// `a` or `an`, as its name sounds.
   fileprivate static var article: String {
     words.one.first.map { "aeioAEIO".contains($0) } == true ? "an" : "a"
   }
-}
 
-/// The attributes of a record as an operator types them.
-enum RecordArguments<R: OwnedRecord> {
+  fileprivate static var nounPhrase: String { "\(article.uppercased()) \(words.one)" }
+
   /// The column that the first argument of `create` has.
   static var first: Column {
-    R.table.shape.columns.first { $0.has(.required) } ?? R.table.shape.columns[0]
+    table.shape.columns.first { $0.has(.required) } ?? table.shape.columns[0]
   }
+}
 
-  static var notation: String {
-    """
-    A value that is JSON of the attribute's type is taken as JSON, any other as text; @FILE is the \
-    content of a file, and @- that of standard input. null resets an attribute. \
-    attribute.member=value sets a member of an object, and null removes it.
-    """
-  }
-
-  /// Returns the merge patch of attributes.
-  ///
-  /// The API reports an unknown one together with the other errors.
-  static func patch(of arguments: [NamedValue]) throws(CommandFailure) -> JSONObject {
-    var patch = JSONObject()
-    for argument in arguments {
-      let column = R.table.shape.column(named: argument.name)
-      if column == nil, let dot = argument.name.firstIndex(of: "."),
-        let outer = R.table.shape.column(named: String(argument.name[..<dot])),
-        case .object = outer.rule.kind
-      {
-        var object = patch[outer.name]?.object ?? JSONObject()
-        let member = String(argument.name[argument.name.index(after: dot)...])
-        object[member] = try Self.member(of: argument)
-        patch[outer.name] = .object(object)
-      } else {
-        let (name, value) = try Self.value(of: argument, column)
-        patch[name] = value
-      }
-    }
-    return patch
-  }
-
-  /// Returns the value of a member of an object: JSON if it is an object or null, else text.
-  private static func member(of argument: NamedValue) throws(CommandFailure) -> JSON {
-    let json = argument.json
-    return json == .null || json.object != nil ? json : .string(argument.value)
-  }
-
-  private static func value(
-    of argument: NamedValue, _ column: Column?
-  ) throws(CommandFailure) -> (String, JSON) {
-    let isSecret = column?.has(.secret) == true
-    guard argument.value.hasPrefix("@") else {
-      guard !isSecret || argument.value == "null" else {
-        throw CommandFailure(
-          "\(argument.name): other users see the arguments of a command. Give a file: "
-            + "\(argument.name)=@FILE, or @- for standard input.", .usage)
-      }
-      return (argument.name, column?.rule.value(of: argument.value) ?? .string(argument.value))
-    }
-    let path = String(argument.value.dropFirst())
-    if isSecret {
-      let twin = "\(argument.name)_base64"
-      let secret = try InputFile.secret(path)
-      guard R.table.shape.column(named: twin) == nil else {
-        return (twin, .string(secret.paddedBase64))
-      }
-      return (argument.name, .string(try InputFile.password(path)))
-    }
-    if case .object = column?.rule.kind { return (argument.name, try InputFile.json(path)) }
-    return (argument.name, .string(String(decoding: try InputFile.read(path), as: UTF8.self)))
+extension JSON {
+  /// Returns an object with other members before its own.
+  fileprivate func after(_ preface: JSONObject) -> JSON {
+    guard let object, preface.count > 0 else { return self }
+    return .object(JSONObject(Array(preface) + Array(object)))
   }
 }

@@ -97,8 +97,8 @@ class Measured(Deployment):
                        for n, (_, email) in enumerate(found)]
         for grant in self.grants:
             self.one("POST /v1/login/password", grant)
-        self.reader = self.dossier("client", "create", "reader", "--app", "default",
-                                   "--scope", "read:users")["secret"]
+        self.reader = self.dossier("client", "create", "reader", "kind=machine", "--app", "default",
+                                   "scopes=read:users")["secret"]
 
     def one(self, kind, grant):
         method, path = kind.partition(",")[0].split()

@@ -57,8 +57,8 @@ class WireBench(Bench):
     def client(self):
         """A client with a grant, made once."""
         if not hasattr(self, "made"):
-            made = self.site.dossier("client", "create", "--app", "default", "--kind", "web",
-                                     "--callback", "https://app.example.com/cb", "bench")
+            made = self.site.dossier("client", "create", "--app", "default", "bench", "kind=web",
+                                     "callback_urls=https://app.example.com/cb")
             api = self.site.dossier(
                 "resource-server", "create", "https://api.example.com/", "--app", "default",
                 "name=Posts", "scopes.read:posts=Read posts")
@@ -82,8 +82,8 @@ class WireBench(Bench):
                 "resource-server", "create", "https://refresh.example.com/", "--app", "default",
                 "name=Refreshes", "allows_offline_access=true")
             self.native = self.site.dossier(
-                "client", "create", "--app", "default", "--kind", "native", "--callback",
-                "https://app.example.com/cb", "bench refreshes", "password_grant=true")["id"]
+                "client", "create", "--app", "default", "bench refreshes", "kind=native",
+                "callback_urls=https://app.example.com/cb", "password_grant=true")["id"]
         members = {"grant_type": "refresh_token", "client_id": self.native}
         self.passwords()
         # A session may refresh a hundred times at once.
@@ -103,7 +103,7 @@ class WireBench(Bench):
         if not hasattr(self, "managed"):
             servers = self.site.dossier("resource-server", "list")
             own = next(server for server in servers if server["identifier"] == "api/v2/")
-            made = self.site.dossier("client", "create", "--app", "default", "Back end")
+            made = self.site.dossier("client", "create", "--app", "default", "Back end", "kind=machine")
             self.site.dossier("client", "grant", made["id"], own["id"], "--scope", "read:users",
                               "--scope", "update:users", "--scope", "create:users")
             issuer = self.site.get("/.well-known/openid-configuration").json["issuer"]

@@ -77,24 +77,24 @@ import WireKit
 
 /// The attributes of a record, as operators type them.
 @Suite struct RecordArgumentTests {
-  private typealias API = RecordArguments<ResourceServerRecord>
-  private typealias Issuer = RecordArguments<IssuerRecord>
+  private let api = ResourceServerRecord.table.shape
+  private let issuer = IssuerRecord.table.shape
 
   private func values(_ texts: String...) -> [NamedValue] {
     texts.compactMap { NamedValue(argument: $0) }
   }
 
   @Test func `values are JSON of the type of their column, or text`() throws {
-    let patch = try API.patch(
+    let patch = try api.patch(
       of: values("name=7", "token_seconds=60", "skips_consent=false", "x=1"))
     #expect(
       JSON.object(patch)
         == ["name": "7", "token_seconds": 60, "skips_consent": false, "x": "1"])
-    #expect(try API.patch(of: values("token_seconds=null"))["token_seconds"] == .null)
+    #expect(try api.patch(of: values("token_seconds=null"))["token_seconds"] == .null)
   }
 
   @Test func `members of an object are set and removed one by one`() throws {
-    let patch = try API.patch(
+    let patch = try api.patch(
       of: values("scopes.read:a.b=See = all", "scopes.c=null", "claims.tier={\"value\":1}"))
     #expect(patch["scopes"] == ["read:a.b": "See = all", "c": .null])
     #expect(patch["claims"] == ["tier": ["value": 1]])
@@ -102,13 +102,13 @@ import WireKit
 
   @Test func `a secret comes from a file only`() throws {
     let failure = #expect(throws: CommandFailure.self) {
-      try Issuer.patch(of: values("secret=in-sight"))
+      try issuer.patch(of: values("secret=in-sight"))
     }
     #expect(failure?.status == .usage)
   }
 
   @Test func `the first argument is the first required column`() {
-    #expect(API.first.name == "identifier")
-    #expect(Issuer.first.name == "name")
+    #expect(ResourceServerRecord.first.name == "identifier")
+    #expect(IssuerRecord.first.name == "name")
   }
 }

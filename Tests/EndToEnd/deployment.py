@@ -157,7 +157,7 @@ class Deployment(Cluster, Asking):
 
     def client(self, *arguments):
         """Creates a client of kind machine. Returns its id and secret."""
-        return self.dossier("client", "create", "test", *arguments)
+        return self.dossier("client", "create", "test", "kind=machine", *arguments)
 
     # dossierd and nginx
 

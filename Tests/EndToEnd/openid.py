@@ -111,11 +111,11 @@ class OpenIDCase(HostedCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        lists = ["--callback", CALLBACK]
+        lists = [f"callback_urls={CALLBACK}"]
         cls.spa = cls.new_client("single_page", *lists)
         cls.web = cls.new_client("web", *lists)
-        cls.native = cls.new_client("native", "--callback", "com.Example.my-app://cb")
-        cls.machine = cls.new_client("machine", "--scope", "read:users")
+        cls.native = cls.new_client("native", "callback_urls=com.Example.my-app://cb")
+        cls.machine = cls.new_client("machine", "scopes=read:users")
         cls.api = cls.site.dossier(
             "resource-server", "create", cls.API, "--app", "default", "name=Posts",
             "scopes.read:posts=Read your posts", "scopes.write:posts=Write posts",
@@ -128,7 +128,7 @@ class OpenIDCase(HostedCase):
     @classmethod
     def new_client(cls, kind, *arguments, app="default", settings=()):
         return cls.site.dossier(
-            "client", "create", "--app", app, "--kind", kind, *arguments, kind, *settings)
+            "client", "create", "--app", app, kind, f"kind={kind}", *arguments, *settings)
 
     def user(self, email=None, password=PASSWORD):
         email = email or self.own_email()

@@ -129,8 +129,8 @@ class Routes(Administration):
         self.expect(self.ask("DELETE", "/v1/issuers/set"), 404, "not_found")
 
     def test_one_request_changes_all_parts_of_a_user_or_none(self):
-        keys = [self.site.client("--app", "default", "--scope", "update:users", *scopes)["secret"]
-                for scopes in [["--scope", "update:users_app_metadata"], []]]
+        keys = [self.site.client("--app", "default", f"scopes=update:users{more}")["secret"]
+                for more in [",update:users_app_metadata", ""]]
         self.verified("taken@example.com")
         grant = self.verified("whole@example.com")
         path = f"/v1/users/{grant['user_id']}"
@@ -157,7 +157,7 @@ class Routes(Administration):
         self.expect(self.login("moved@example.com"), 200)
 
     def test_each_change_of_a_user_raises_the_version_by_one(self):
-        key = self.site.client("--app", "default", "--scope", "update:users")["secret"]
+        key = self.site.client("--app", "default", "scopes=update:users")["secret"]
         grant = self.expect(self.register("counted@example.com"), 201).json
         path, version = f"/v1/users/{grant['user_id']}", self.me(grant).version
         for body in [{"name": "A", "blocked": True}, {"blocked": False},
@@ -175,8 +175,7 @@ class Routes(Administration):
 
     def test_users(self):
         back_end = self.site.client(
-            "--app", "default", "--scope", "read:users", "--scope", "update:users", "--scope",
-            "read:logs_users")
+            "--app", "default", "scopes=read:users,update:users,read:logs_users")
         grant = self.verified("ada@example.com")
         path = f"/v1/users/{grant['user_id']}"
 

@@ -31,7 +31,7 @@ class API(Case):
                          json.dumps(me.json, separators=(",", ":"), ensure_ascii=False))
 
     def test_the_secret_of_a_client_is_no_token_of_a_user(self):
-        secret = self.site.client("--app", "default", "--scope", "read:users")["secret"]
+        secret = self.site.client("--app", "default", "scopes=read:users")["secret"]
         answer = self.expect(self.site.get("/v1/me", token=secret), 401, "token_invalid")
         self.assertIn("secret of a client", answer.json["detail"])
         self.assertNotIn("Refresh", answer.json["detail"])

@@ -26,8 +26,7 @@ class AtOnce(Waiting):
         cls.site.dossier(
             "issuer", "create", "web", "--app", "default", "issuer=https://issuer.example.com",
             "audience=app", f"secret=@{secret}")
-        cls.key = cls.site.client("--app", "default", "--scope", "create:users", "--scope",
-                                  "read:users")["secret"]
+        cls.key = cls.site.client("--app", "default", "scopes=create:users,read:users")["secret"]
 
     def users(self, email):
         return int(self.site.sql(f"select count(*) from users where email = '{email}'"))

@@ -135,7 +135,7 @@ class Auth0Case(OpenIDCase):
         cls.back_end = cls.new_client("machine")
         cls.site.dossier("client", "grant", cls.back_end["id"], own["id"],
                          *[word for scope in cls.SCOPES for word in ["--scope", scope]])
-        cls.page = cls.new_client("single_page", "--callback", CALLBACK)
+        cls.page = cls.new_client("single_page", f"callback_urls={CALLBACK}")
         cls.site.dossier("client", "set", cls.page["id"], "claims_profile=auth0")
 
     def run_program(self, version, program, **values):

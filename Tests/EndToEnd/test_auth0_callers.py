@@ -133,10 +133,10 @@ class Callers(Matrix):
         self.assertEqual(set(GRANTS), set(discovery["grant_types_supported"]))
 
     def test_endpoints_for_clients_without_their_secret(self):
-        gone = self.new_client("native", "--callback", CALLBACK)
+        gone = self.new_client("native", f"callback_urls={CALLBACK}")
         self.site.dossier("client", "disable", gone["id"])
         self.site.create_app("fourth")
-        foreign = self.new_client("native", "--callback", CALLBACK, app="fourth")
+        foreign = self.new_client("native", f"callback_urls={CALLBACK}", app="fourth")
         for method, path, body in WITHOUT_SECRET:
             for client in [None, "x", gone["id"], foreign["id"], self.new_client("machine")["id"]]:
                 with self.subTest(f"{path} {client}"):
@@ -147,10 +147,10 @@ class Callers(Matrix):
         self.assertEqual(self.site.sql(f"select count(*) from users where email = '{EMAIL}'"), "0")
 
     def test_endpoints_for_clients(self):
-        gone = self.new_client("web", "--callback", CALLBACK)
+        gone = self.new_client("web", f"callback_urls={CALLBACK}")
         self.site.dossier("client", "disable", gone["id"])
         self.site.create_app("third")
-        foreign = self.new_client("web", "--callback", CALLBACK, app="third")
+        foreign = self.new_client("web", f"callback_urls={CALLBACK}", app="third")
         for method, path, body in UNAUTHENTICATED:
             for client in [{}, {"client_id": "x"}, {"client_id": gone["id"],
                                                     "client_secret": gone["secret"]},

@@ -126,7 +126,7 @@ class Flow(Auth0Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.application = cls.new_client(
-            "web", "--callback", CALLBACK, settings=["claims_profile=auth0"])
+            "web", f"callback_urls={CALLBACK}", settings=["claims_profile=auth0"])
         for client in [cls.application, cls.page]:
             cls.site.dossier("client", "set", client["id"], f"logout_urls={LOGOUT}")
 

@@ -71,7 +71,7 @@ class LinkCase(Auth0Case):
         cls.site.dossier(
             "issuer", "create", "partner", "issuer=https://partner.example", "audience=app",
             f"secret=@{path}")
-        cls.other_page = cls.new_client("single_page", "--callback", CALLBACK)
+        cls.other_page = cls.new_client("single_page", f"callback_urls={CALLBACK}")
 
     def partner_token(self, subject, **fields):
         payload = issuers.claims(subject, issuer="https://partner.example", **fields)

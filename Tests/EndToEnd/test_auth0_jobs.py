@@ -49,7 +49,7 @@ print("done")
 class Jobs(Auth0Case):
     def setUp(self):
         super().setUp()
-        self.third = self.new_client("single_page", "--callback", CALLBACK)
+        self.third = self.new_client("single_page", f"callback_urls={CALLBACK}")
         self.site.dossier("client", "set", self.third["id"], "first_party=false")
         self.email, self.id = self.user()
         self.user_id = f"auth0|{self.id}"

@@ -73,8 +73,8 @@ class SignUps(Auth0Case):
     def test_sign_ups_that_are_refused(self):
         machine = self.new_client("machine")
         self.site.create_app("elsewhere")
-        foreign = self.new_client("native", "--callback", CALLBACK, app="elsewhere")
-        gone = self.new_client("native", "--callback", CALLBACK)
+        foreign = self.new_client("native", f"callback_urls={CALLBACK}", app="elsewhere")
+        gone = self.new_client("native", f"callback_urls={CALLBACK}")
         self.site.dossier("client", "disable", gone["id"])
         for code, members in [
                 ("unauthorized", {"client_id": "x"}), ("unauthorized", {"client_id": "0" * 24}),

@@ -107,7 +107,7 @@ class Tutorial(OpenIDCase, BrowserCase):
 
     def new_app(self, version):
         """Creates an application of type Native with its URLs, as the steps of the dashboard do."""
-        made = self.dossier("client", "create", "--kind", "native", "iOS SwiftUI Metadata",
+        made = self.dossier("client", "create", "iOS SwiftUI Metadata", "kind=native",
                             "claims_profile=auth0")
         app = App(self, made["domain"], made["id"], version)
         self.assertEqual(app.domain, f"127.0.0.1:{self.site.port}")
@@ -117,7 +117,7 @@ class Tutorial(OpenIDCase, BrowserCase):
             "client", "set", app.client, "callback_urls=" + ", ".join(both),
             "logout_urls=" + "\n".join(both), "web_origins=", "cors_origins=")
         for name in ["callback_urls", "logout_urls"]:
-            self.assertEqual(shown["settings"][name], both)
+            self.assertEqual(shown[name], both)
         self.assertIn(app.redirect, both)
         return app
 

@@ -16,13 +16,13 @@ class ClientCommands(Administration):
 
     def test_a_client_belongs_to_the_default_app_unless_another_is_named(self):
         for arguments, app in [([], "default"), (["--app", "other"], "other"), (["--operator"], None)]:
-            made = self.site.dossier("client", "create", "the back end", *arguments)
+            made = self.site.dossier("client", "create", "the back end", "kind=machine", *arguments)
             self.assertEqual(made["app"], app)
         self.refused(64, "client", "create", "x", "--operator", "--app", "other", words="--app")
         # Its domain is read before it is stored, so that no secret is lost.
         self.site.sql("alter view app_records rename to away")
         try:
-            self.refused(22, "client", "create", "lost", "--kind", "web")
+            self.refused(22, "client", "create", "lost", "kind=web")
         finally:
             self.site.sql("alter view away rename to app_records")
         self.assertNotIn("lost", [row["name"] for row in self.site.dossier("client", "list")])
@@ -31,21 +31,24 @@ class ClientCommands(Administration):
         secret = "s" * 64
         digest = hashlib.sha256(secret.encode()).hexdigest()
         path = os.path.join(self.site.folder, "client-secret")
-        for id, option, text in [("FromAFile", "--secret-file", secret + "\r\n"),
-                                 ("FromADigest", "--secret-sha256-file", digest)]:
+        for id, name, text in [("FromAFile", "secret", secret + "\r\n"),
+                               ("FromADigest", "secret_sha256", digest)]:
             with open(path, "w") as file:
                 file.write(text)
-            arguments = ["client", "create", "--kind", "web", "--id", id, option, path, "moved"]
+            arguments = ["client", "create", "moved", "kind=web", f"id={id}", f"{name}=@{path}"]
             made = self.site.dossier(*arguments)
             self.assertEqual((made["id"], "secret" in made), (id, False))
             self.refused(11, *arguments, words="already has this id")
-        self.assertEqual(self.site.dossier("client", "create", "--id", "ByInput", "--secret-file", "-",
-                                           "moved", given=secret)["id"], "ByInput")
-        self.refused(12, "client", "create", "--id", "a b", "x", words="/id")
-        self.refused(12, "client", "create", "--kind", "native", "--secret-file", path, "x",
+        self.assertEqual(self.site.dossier("client", "create", "moved", "kind=web", "id=ByInput",
+                                           "secret=@-", given=secret)["id"], "ByInput")
+        self.refused(12, "client", "create", "x", "kind=web", "id=a b", words="/id")
+        self.refused(12, "client", "create", "x", "kind=native", f"secret=@{path}",
                      words="/secret")
-        self.refused(21, "client", "create", "--secret-file", "/nowhere", "x", words="/nowhere")
-        self.refused(64, "client", "create", "--secret-file", path, "--secret-sha256-file", path, "x")
+        self.refused(21, "client", "create", "x", "kind=web", "secret=@/nowhere", words="/nowhere")
+        self.refused(12, "client", "create", "x", "kind=web", f"secret=@{path}",
+                     f"secret_sha256=@{path}", words="/secret_sha256")
+        # Other users see the arguments of a command.
+        self.refused(64, "client", "create", "x", "kind=web", f"secret={secret}", words="secret=@FILE")
 
     def test_a_changed_setting_is_printed_without_the_others(self):
         said = self.site.dossier("app", "set", "session_days=30", output="table")
@@ -53,17 +56,16 @@ class ClientCommands(Administration):
                          ["name", "version", "settings.session_days"])
         self.assertRegex(said, r"(?m)^settings\.session_days +30$")
         self.assertGreater(len(self.site.dossier("app", "set", "session_days=null")["settings"]), 50)
-        client = self.site.dossier("client", "create", "brief")["id"]
+        client = self.site.dossier("client", "create", "brief", "kind=web")["id"]
         said = self.site.dossier("client", "set", client, "pkce=optional", output="table")
         self.assertEqual([line.split()[0] for line in said.splitlines()],
-                         ["id", "name", "version", "settings.pkce"])
+                         ["id", "name", "version", "pkce"])
 
     def test_the_commands_of_clients(self):
         made = self.site.dossier(
-            "client", "create", "--app", "default", "--kind", "web", "--callback",
-            "https://a.example/cb", "--callback", "https://b.example/cb", "--scope", "read:users",
-            "web app")
-        self.assertEqual(made["settings"]["callback_urls"],
+            "client", "create", "--app", "default", "web app", "kind=web",
+            "callback_urls=https://a.example/cb,https://b.example/cb", "scopes=read:users")
+        self.assertEqual(made["callback_urls"],
                          ["https://a.example/cb", "https://b.example/cb"])
         self.assertEqual((made["kind"], made["scopes"], len(made["secret"])),
                          ("web", ["read:users"], 64))
@@ -71,15 +73,15 @@ class ClientCommands(Administration):
         listed = self.site.dossier("client", "list", "--app", "default")
         self.assertEqual(next(row["kind"] for row in listed if row["id"] == client), "web")
         changed = self.site.dossier(
-            "client", "set", client, "--name", "site", "callback_urls=https://c.example/cb",
+            "client", "set", client, "name=site", "callback_urls=https://c.example/cb",
             "pkce=optional", 'claims={"plan":"app_metadata./plan"}', "--if-version", "1")
         self.assertEqual(
-            (changed["name"], changed["settings"]["callback_urls"], changed["scopes"],
+            (changed["name"], changed["callback_urls"], changed["scopes"],
              changed["chosen"]),
             ("site", ["https://c.example/cb"], ["read:users"],
              ["callback_urls", "pkce", "claims"]))
         self.refused(13, "client", "set", client, "pkce=null", "--if-version", "1")
-        self.refused(12, "client", "set", client, "pkce=maybe", words="/settings/pkce")
+        self.refused(12, "client", "set", client, "pkce=maybe", words="/pkce")
         self.assertEqual(self.site.dossier("client", "show", client), changed)
         rotated = self.site.dossier("client", "rotate", "--yes", client)
         user = f"/v1/users/{self.site.login()['user_id']}"
@@ -102,12 +104,11 @@ class ClientCommands(Administration):
         for kind, remark in [("native", ""), ("web", "dossier: the secret is not shown again\n"),
                              ("machine", "dossier: the secret is not shown again\n")]:
             run = self.site.dossier(
-                "client", "create", "--app", "other", "--kind", kind, kind, "refresh_token_days=7",
+                "client", "create", "--app", "other", kind, f"kind={kind}", "refresh_token_days=7",
                 "callback_urls=https://a.example/cb\nhttps://b.example/cb", check=False)
             self.assertEqual((run.returncode, run.stderr), (0, remark))
             made = json.loads(run.stdout)
-            self.assertEqual((made["settings"]["refresh_token_days"],
-                              made["settings"]["callback_urls"]),
+            self.assertEqual((made["refresh_token_days"], made["callback_urls"]),
                              (7, ["https://a.example/cb", "https://b.example/cb"]))
             domain = None if kind == "machine" else "127.0.0.1:8080"
             self.assertEqual(made.get("domain"), domain)
@@ -156,18 +157,17 @@ class ClientCommands(Administration):
 
     def test_invalid_arguments_of_commands_are_refused(self):
         self.refused(64, "client", "create", "x", "--app", "default", "--operator")
-        self.refused(64, "client", "create", "x", "--app", "default", "--kind", "spa")
-        # The default kind signs no users in.
-        self.refused(64, "client", "create", "x", "--callback", "https://a.example/cb",
-                     words="add --kind web")
-        self.refused(12, "client", "create", "x", "--app", "default", "--scope", "read:all",
+        self.refused(12, "client", "create", "x", "kind=spa", words="/kind")
+        self.refused(12, "client", "create", "x", "scopes=read:users", words="/kind")
+        self.refused(12, "client", "create", "x", "kind=machine", "scopes=read:all",
                      words="/scopes/0")
-        self.refused(12, "client", "create", "x", "--operator", "--scope", "read:users")
-        self.refused(12, "client", "create", "x", "--operator", "--kind", "web", words="/kind")
-        self.refused(12, "client", "create", "", "--operator", words="/name")
-        self.refused(12, "client", "create", "x", "--app", "default", "--kind", "native",
-                     "--callback", "app", words="/settings/callback_urls")
-        self.refused(10, "client", "create", "x", "--app", "nope", "--scope", "read:users")
+        self.refused(12, "client", "create", "x", "kind=machine", "--operator", "scopes=read:users",
+                     words="/scopes")
+        self.refused(12, "client", "create", "x", "kind=web", "--operator", words="/kind")
+        self.refused(12, "client", "create", "", "kind=machine", "--operator", words="/name")
+        self.refused(12, "client", "create", "x", "kind=native", "callback_urls=app",
+                     words="/callback_urls")
+        self.refused(10, "client", "create", "x", "kind=machine", "--app", "nope")
         self.refused(10, "client", "list", "--app", "nope")
         made = self.site.client("--operator")
         event = next(event for event in self.audit_events()

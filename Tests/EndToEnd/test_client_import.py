@@ -165,7 +165,7 @@ class Import(Administration):
         for id, secret in [(self.shop, SECRET), (done["Robot"]["id"], done["Robot"]["secret"])]:
             self.assertEqual(self.token(id, secret)["scope"], "read:orders")
         shown = self.ask(f"/v1/clients/{self.page}")
-        self.assertEqual((shown["kind"], shown["settings"]["web_origins"]),
+        self.assertEqual((shown["kind"], shown["web_origins"]),
                          ("single_page", ["https://shop.example.com"]))
         role, = self.site.dossier("role", "list", "--app", self.app)
         shown = self.site.dossier("role", "show", "--app", self.app, role["id"])
@@ -217,7 +217,7 @@ class Import(Administration):
 
     def test_every_fault_is_found_before_anything_is_written(self):
         elsewhere = "Taken" + self.app[4:]
-        self.site.dossier("client", "create", "--id", elsewhere, "x")
+        self.site.dossier("client", "create", "x", "kind=machine", f"id={elsewhere}")
         self.write({
             **FILES, "clients/Taken.json": {"name": "Taken", "client_id": elsewhere},
             "clients/Bad.json": {"name": "Bad", "callbacks": ["https://*.example.com/cb"],

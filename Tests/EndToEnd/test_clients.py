@@ -46,7 +46,7 @@ class Registry(Administration):
         mine = next(row for row in listed.json if row["id"] == made["id"])
         self.assertEqual((mine["app"], mine["kind"], mine["scopes"], mine["disabled"]),
                          ("default", "machine", SCOPES, False))
-        self.assertNotIn("settings", mine)
+        self.assertEqual({**mine, "secret": made["secret"]}, made)
         shown = self.expect(self.ask("GET", path), 200)
         self.assertEqual({**shown.json, "secret": made["secret"]}, made)
         stored = self.site.sql("select clients::text from clients")
@@ -79,12 +79,11 @@ class Registry(Administration):
         for kind in ["native", "single_page"]:
             made = self.make(kind=kind).json
             self.assertNotIn("secret", made)
-            self.assertEqual((made["settings"]["pkce"], made["chosen"]), ("required", []))
+            self.assertEqual((made["pkce"], made["chosen"]), ("required", []))
             path = f"/v1/clients/{made['id']}"
             self.expect(self.ask("POST", f"{path}/secret"), 409, "client_public")
             self.assertEqual(
-                self.faults(self.ask("PATCH", path, {"settings": {"pkce": "optional"}})),
-                {("/settings/pkce", "kind")})
+                self.faults(self.ask("PATCH", path, {"pkce": "optional"})), {("/pkce", "kind")})
             self.assertEqual(self.faults(self.ask("PATCH", path, {"scopes": ["read:users"]})),
                              {("/scopes", "kind")})
 
@@ -159,9 +158,8 @@ class Registry(Administration):
                 ({**body, "app": None}, {("/kind", "operator")}),
                 ({**body, "app": None, "kind": "machine", "scopes": SCOPES},
                  {("/scopes", "operator")}),
-                ({**body, "name": "", "settings": {"a/b": 1, "pkce": 1}},
-                 {("/name", "length"), ("/settings/a~1b", "unknown_member"),
-                  ("/settings/pkce", "choice")}),
+                ({**body, "name": "", "a/b": 1, "pkce": 1},
+                 {("/name", "length"), ("/a~1b", "unknown_member"), ("/pkce", "choice")}),
                 ({**body, "key": "x"}, {("/key", "unknown_member")})]:
             self.assertEqual(self.faults(self.ask("POST", "/v1/clients", wrong)), faults, wrong)
         self.expect(self.ask("POST", "/v1/clients", {**body, "app": "nope"}), 404, "app_not_found")
@@ -169,16 +167,15 @@ class Registry(Administration):
         operator = self.make("tools", None).json
         self.expect(self.ask("GET", "/v1/apps", key=operator["secret"]), 200)
 
-    def test_settings_are_patched_with_a_condition(self):
+    def test_attributes_are_patched_with_a_condition(self):
         urls = ["com.Example.my-app://host/callback", "https://app.example.com/CB?x=1"]
-        made = self.make(kind="native", settings={"callback_urls": urls}).json
-        self.assertEqual((made["settings"]["callback_urls"], made["chosen"]),
+        made = self.make(kind="native", callback_urls=urls).json
+        self.assertEqual((made["callback_urls"], made["chosen"]),
                          (urls, ["callback_urls"]))
         path = f"/v1/clients/{made['id']}"
         self.expect(self.ask("GET", path, headers={"If-None-Match": '"1"'}), 304)
-        change = {"name": "new", "settings": {
-            "claims": {"plan": "app_metadata./plan", "tier": {"value": {"a": 1}}},
-            "refresh_token_days": 90, "callback_urls": None}}
+        change = {"name": "new", "refresh_token_days": 90, "callback_urls": None,
+                  "claims": {"plan": "app_metadata./plan", "tier": {"value": {"a": 1}}}}
         changed = self.expect(self.ask("PATCH", path, change, {"If-Match": '"1"'}), 200)
         self.assertEqual((changed.version, changed.json["name"]), (2, "new"))
         self.assertEqual(changed.json["chosen"], ["claims", "refresh_token_days"])
@@ -186,34 +183,33 @@ class Registry(Administration):
         self.assertEqual(self.expect(stale, 412, "precondition_failed").json["current_version"], 2)
         # A patch of a map changes its members; the result is checked.
         changed = self.expect(
-            self.ask("PATCH", path, {"settings": {"claims": {"tier": None, "x": "profile.name"}}}),
+            self.ask("PATCH", path, {"claims": {"tier": None, "x": "profile.name"}}),
             200).json
-        self.assertEqual(changed["settings"]["claims"],
+        self.assertEqual(changed["claims"],
                          {"plan": "app_metadata./plan", "x": "profile.name"})
         more = {f"c{index}": "profile.name" for index in range(49)}
         for wrong, place, code in [({"sub": "profile.name"}, "/sub", "claim"),
                                    ({"y": "profile.nope"}, "/y", "source"), (more, "", "length"),
                                    ([], "", "type")]:
             self.assertEqual(
-                self.faults(self.ask("PATCH", path, {"settings": {"claims": wrong}})),
-                {("/settings/claims" + place, code)})
+                self.faults(self.ask("PATCH", path, {"claims": wrong})), {("/claims" + place, code)})
         for name, value in [
                 ("callback_urls", ["http://example.com/"]), ("logout_urls", ["javascript:alert(1)"]),
                 ("web_origins", ["https://a.example/"]), ("cors_origins", ["*"]),
                 ("backchannel_logout_url", "http://example.com/"), ("logo_url", "http://localhost/"),
                 ("connections", ["sms"]), ("refresh_token_days", 0), ("first_party", 1),
                 ("claims_profile", "saml"), ("callback_urls", ["https://a.example/"] * 101)]:
-            answer = self.ask("PATCH", path, {"settings": {name: value}})
+            answer = self.ask("PATCH", path, {name: value})
             self.assertEqual(
                 [error["pointer"] for error in self.expect(answer, 422, "validation_failed").json["errors"]],
-                [f"/settings/{name}"])
+                [f"/{name}" + ("/0" if name == "connections" else "")])
         self.assertEqual(self.expect(self.ask("GET", path), 200).json, changed)
 
     def test_pages_of_client_origins_read_answers_without_cookies(self):
         allowed, named = "https://own.example", "https://spa.example"
         self.site.dossier("app", "set", f'allowed_origins=["{allowed}"]')
-        made = self.make(kind="single_page", settings={
-            "web_origins": [named], "cors_origins": ["http://localhost:*"]}).json
+        made = self.make(kind="single_page", web_origins=[named],
+                         cors_origins=["http://localhost:*"]).json
 
         def fields(origin, path="/v1/me", method="GET", app="default"):
             headers = self.site.request(

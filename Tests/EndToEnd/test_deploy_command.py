@@ -34,7 +34,7 @@ class Command(Case):
         return json.loads(run.stdout)
 
     def test_the_command_has_the_settings_of_its_server(self):
-        client = self.dossier("client", "create", "--kind", "native", "an app")
+        client = self.dossier("client", "create", "an app", "kind=native")
         self.assertEqual(client["domain"], f"127.0.0.1:{self.port}")
         user = self.dossier("user", "create", "email=ada@example.com", "--mail")
         wait_until(lambda: any("ada@example.com" in path.read_text()

@@ -70,7 +70,7 @@ class Documents(Case):
 
     def test_every_write_has_the_same_depth_limit(self):
         token = self.site.login()["access_token"]
-        key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
+        key = self.site.client("--app", "default", "scopes=create:users")["secret"]
         path = "/v1/me/custom-data"
         deep = 1
         for _ in range(63):

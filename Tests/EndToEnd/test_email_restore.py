@@ -217,7 +217,7 @@ class EmailRestore(Case):
         grant = self.verified("by-program@example.com")
         self.key_of(grant)
         count = len(self.site.mails("by-program@example.com"))
-        key = self.site.client("--app", "default", "--scope", "update:users")["secret"]
+        key = self.site.client("--app", "default", "scopes=update:users")["secret"]
         identity, = [i for i in self.me(grant, "/identities").json if i["provider"] == "password"]
         self.expect(self.site.request(
             "DELETE", f"/v1/users/{grant['user_id']}/identities/{identity['id']}", token=key), 204)

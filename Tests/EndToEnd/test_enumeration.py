@@ -33,7 +33,7 @@ class Enumeration(Case):
 
     def setUp(self):
         token = self.site.client("--app", self.APP.get("Dossier-App", "default"),
-                                 "--scope", "create:users")["secret"]
+                                 "scopes=create:users")["secret"]
         for kind in KINDS[1:]:
             body = {"email": self.address(kind), "password": "owners password",
                     "email_verified": kind != "unverified"}

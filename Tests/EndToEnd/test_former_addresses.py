@@ -78,7 +78,7 @@ class Holders(Case):
         earlier = self.verified("earlier@example.com", PASSWORD)
         self.change_email(earlier, "second@example.com")
         token = self.site.mailed("earlier@example.com", "ds_restore")
-        client = self.site.client("--app", "default", "--scope", "update:users")["secret"]
+        client = self.site.client("--app", "default", "scopes=update:users")["secret"]
         path = f"/v1/users/{earlier['user_id']}"
         self.expect(self.site.request("PATCH", path, {"email": "new@example.com"}, MERGE, client), 200)
         grant = self.reset_by_mail("new@example.com", NEW_PASSWORD)

@@ -48,7 +48,7 @@ class History(Administration):
         grant = self.site.login()
         token, user = grant["access_token"], grant["user_id"]
         client = self.site.client(
-            "--app", "default", "--scope=read:users", "--scope=update:users")
+            "--app", "default", "scopes=read:users,update:users")
         theirs = f"/v1/users/{user}/custom-data"
         self.keep(100)
         self.write(token, {"a": [1], "b": 2.0})
@@ -179,8 +179,7 @@ class History(Administration):
         grant, other = self.site.login(), self.site.login()["access_token"]
         token, user = grant["access_token"], grant["user_id"]
         program = self.site.client(
-            "--app", "default", "--scope=read:users_app_metadata",
-            "--scope=update:users_app_metadata")["secret"]
+            "--app", "default", "scopes=read:users_app_metadata,update:users_app_metadata")["secret"]
         theirs, own = f"/v1/users/{user}/app-metadata", "/v1/me/app-metadata"
         self.write(program, {"plan": "pro"}, path=theirs)
         self.write(program, {"plan": None}, "PATCH", theirs, MERGE)

@@ -151,7 +151,7 @@ class Looks(LookingCase):
         self.site.set_app(sign_up="verify_first")
         self.addCleanup(self.site.set_app, sign_up="immediate")
         email = "unverified-" + email
-        key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
+        key = self.site.client("--app", "default", "scopes=create:users")["secret"]
         self.expect(self.post("/v1/users", {"email": email, "password": PASSWORD}, token=key), 201)
         self.open("/account")
         self.send(email=email)

@@ -193,7 +193,7 @@ class Flow(OpenIDCase):
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
 
     def test_granted_scopes_are_described(self):
-        third = self.new_client("single_page", "--callback", "https://app.example.com/callback")
+        third = self.new_client("single_page", "callback_urls=https://app.example.com/callback")
         self.site.dossier("client", "set", third["id"], "first_party=false")
         email, _ = self.user()
         self.signed_in(Party(self, third, audience=self.API, scope="openid read:posts"), email)

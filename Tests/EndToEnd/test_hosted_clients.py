@@ -15,7 +15,7 @@ class ClientCase(OpenIDCase, LookingCase):
         cls.pages = Pages()
         cls.addClassCleanup(cls.pages.stop)
         cls.callback = f"{cls.pages.origin}/index.html"
-        cls.partner = cls.new_client("single_page", "--callback", cls.callback)
+        cls.partner = cls.new_client("single_page", f"callback_urls={cls.callback}")
         cls.site.dossier("client", "set", cls.partner["id"], "first_party=false",
                          "terms_url=https://partner.example/terms")
 

@@ -131,8 +131,8 @@ class Flow(HostedCase):
         for length in [300, 3_000, 12_000]:
             self.shows(self.visitor.submit("/forgot", email="x" * length),
                        "Reset your password", "Enter an address like name@example.com.")
-        client = self.site.dossier("client", "create", "--app", "default", "--kind", "single_page",
-                                   "--callback", "https://app.example.com/cb", "long")
+        client = self.site.dossier("client", "create", "--app", "default", "long",
+                                   "kind=single_page", "callback_urls=https://app.example.com/cb")
         self.site.dossier("client", "set", client["id"], "logout_urls=https://app.example.com/")
         query = (f"client_id={client['id']}&post_logout_redirect_uri=https://app.example.com/"
                  "&redirect_uri=https://app.example.com/cb&response_type=code&prompt=none&state=")

@@ -16,7 +16,7 @@ class ImportAtOnce(Waiting):
         super().setUpClass()
         cls.site.set_app(failures_per_ip=10**6, failures_per_identifier=100, email_code=True)
         cls.sources = itertools.count()
-        cls.key = cls.site.client("--app", "default", "--scope", "create:users")["secret"]
+        cls.key = cls.site.client("--app", "default", "scopes=create:users")["secret"]
 
     def load(self, rows, *flags):
         """Imports rows. Returns the result of each row."""

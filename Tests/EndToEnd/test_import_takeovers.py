@@ -72,7 +72,7 @@ class ImportTakeovers(IssuerCase):
                 first = email if given == "created" else f"first-{email}"
                 user = {"email": first, "password": MINE}
                 program = self.site.client(
-                    "--app", "default", "--scope", "create:users", "--scope", "update:users")["secret"]
+                    "--app", "default", "scopes=create:users,update:users")["secret"]
                 made = self.expect(self.post("/v1/users", user, token=program), 201).json
                 if given == "moved":
                     self.expect(self.site.request("PATCH", f"/v1/users/{made['id']}",

@@ -217,8 +217,8 @@ class Libraries(HostedCase):
 
     def sign_in_at(self, example, email, sent):
         client = self.site.dossier(
-            "client", "create", "--app", "default", "--kind", "web", "--callback",
-            example.callback.replace("https://app.example.com", self.origin), example.name,
+            "client", "create", "--app", "default", example.name, "kind=web", "callback_urls="
+            + example.callback.replace("https://app.example.com", self.origin),
             *(["pkce=required"] if "PKCE" in sent else []))
         with self.started(example, client):
             text = self.signed_in(example.start, email)

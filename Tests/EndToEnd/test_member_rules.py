@@ -23,7 +23,7 @@ class RuleCase(Case):
         super().setUpClass()
         cls.site.set_app(document_versions_kept=10, app_services_collection=COLLECTION, **RULES)
         cls.key = cls.site.client(
-            "--app", "default", *[f"--scope={scope}" for scope in cls.site.SCOPES])["secret"]
+            "--app", "default", f"scopes={','.join(cls.site.SCOPES)}")["secret"]
 
     def store(self, user, body=STORED, name="custom-data"):
         """Writes a document of a user as a back end."""

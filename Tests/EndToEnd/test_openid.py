@@ -174,7 +174,7 @@ class CodeFlow(OpenIDCase):
         self.expect(self.site.request("PUT", "/v1/me/metadata", {"ui": {"theme": "dark"}},
                                       {"Content-Type": "application/json"},
                                       token=grant["access_token"]), 200)
-        program = self.new_client("machine", "--scope", "update:users_app_metadata")
+        program = self.new_client("machine", "scopes=update:users_app_metadata")
         self.expect(self.site.request("PUT", f"/v1/users/{user}/app-metadata", {"plan": ["gold"]},
                                       {"Content-Type": "application/json"},
                                       token=program["secret"]), 200)
@@ -229,7 +229,7 @@ class Machines(OpenIDCase):
             self.assertEqual(ask("/oauth/introspect", token).json, {"active": False})
 
     def test_clients_of_the_profile_auth0_get_the_refusals_of_auth0(self):
-        client = self.new_client("web", "--callback", CALLBACK, settings=["claims_profile=auth0"])
+        client = self.new_client("web", f"callback_urls={CALLBACK}", settings=["claims_profile=auth0"])
         party = Party(self, client)
         self.error(party.exchange("x"), 403, "invalid_grant", "Invalid authorization code")
         self.error(party.token(grant_type="implicit"), 403, "unsupported_grant_type")

@@ -89,10 +89,10 @@ class Codes(OpenIDCase):
         self.expect(party.exchange(code), 200)
 
     def test_pkce_cannot_be_removed(self):
-        strict = self.new_client("web", "--callback", CALLBACK, settings=["pkce=required"])
+        strict = self.new_client("web", f"callback_urls={CALLBACK}", settings=["pkce=required"])
         own_scheme = "com.Example.my-app://cb"
         # No stored setting frees a client without a secret.
-        loose = self.new_client("native", "--callback", own_scheme)
+        loose = self.new_client("native", f"callback_urls={own_scheme}")
         self.site.sql("update clients set settings = settings || '{\"pkce\": \"optional\"}' "
                       f"where client_id = '{loose['id']}'")
         for client, redirect in [(self.spa, CALLBACK), (self.native, own_scheme),
@@ -126,7 +126,7 @@ class Codes(OpenIDCase):
 
     def test_a_code_without_pkce_belongs_to_its_client(self):
         party, code = self.coded(self.web, **self.NO_PKCE)
-        other = self.new_client("web", "--callback", CALLBACK)
+        other = self.new_client("web", f"callback_urls={CALLBACK}")
         for thief in [other, self.spa, self.native]:
             self.refused(Party(self, thief).exchange(code, code_verifier=None))
         self.error(Party(self, self.machine).exchange(code, code_verifier=None), 400,
@@ -184,7 +184,7 @@ class Redirects(OpenIDCase):
             self.assertEqual(self.visitor.open(Party(self, custom, redirect=near).path).status, 400)
 
     def test_a_restarted_sign_in_is_checked_again(self):
-        client = self.new_client("single_page", "--callback", CALLBACK)
+        client = self.new_client("single_page", f"callback_urls={CALLBACK}")
         email, _ = self.user()
         party = Party(self, client)
         self.visitor.open(party.path)
@@ -203,13 +203,13 @@ class Redirects(OpenIDCase):
     def test_the_id_of_a_client_is_compared_as_written(self):
         client = self.spa
         while client["id"].isdigit():
-            client = self.new_client("single_page", "--callback", CALLBACK)
+            client = self.new_client("single_page", f"callback_urls={CALLBACK}")
         client = {**client, "id": client["id"].upper()}
         self.shows(self.visitor.open(Party(self, client).path), "Unknown application", status=404)
 
     def test_an_unknown_client_gets_a_page(self):
         other = self.site.dossier("app", "create", "elsewhere")
-        foreign = self.new_client("single_page", "--callback", CALLBACK, app="elsewhere")
+        foreign = self.new_client("single_page", f"callback_urls={CALLBACK}", app="elsewhere")
         for client in ["x", "0" * 24, foreign["id"], self.machine["id"], "<script>"]:
             page = self.visitor.open(Party(self, {"id": client}).path)
             self.assertEqual((page.status, page.location), (404, None), client)
@@ -283,7 +283,7 @@ class Redirects(OpenIDCase):
             self.expect(self.post("/oauth/token", {**body, "resource": [self.API]}), 200)
 
     def test_a_callback_that_is_gone_gets_no_tokens(self):
-        client = self.new_client("single_page", "--callback", CALLBACK)
+        client = self.new_client("single_page", f"callback_urls={CALLBACK}")
         party = Party(self, client, scope="openid")
         code = party.code(self.signed_in(party, self.user()[0]))
 

@@ -127,7 +127,7 @@ class BackChannel(BackChannelCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.site.set_app(email_code=True)
-        cls.third = cls.new_client("single_page", "--callback", CALLBACK)
+        cls.third = cls.new_client("single_page", f"callback_urls={CALLBACK}")
         cls.site.dossier("client", "set", cls.third["id"], "first_party=false")
         for client in [cls.spa, cls.third]:
             cls.set_logout_url(client)
@@ -259,7 +259,7 @@ class BackChannel(BackChannelCase):
     def test_a_removed_client_loses_its_sessions_at_once(self):
         for verb in ["disable", "delete"]:
             with self.subTest(verb):
-                client = self.new_client("single_page", "--callback", CALLBACK)
+                client = self.new_client("single_page", f"callback_urls={CALLBACK}")
                 self.set_logout_url(client)
                 email, user = self.user(f"{verb}-client@example.com")
                 party = Party(self, client, prompt="login", audience=f"{self.issuer}api/v2/",
@@ -280,7 +280,7 @@ class BackChannel(BackChannelCase):
                                  (claims(tokens["id_token"])["sid"], client["id"]))
 
     def test_a_repeated_disabling_ends_sessions_that_the_first_left(self):
-        client = self.new_client("single_page", "--callback", CALLBACK)
+        client = self.new_client("single_page", f"callback_urls={CALLBACK}")
         email, _ = self.user()
         party = Party(self, client, prompt="login", scope="openid")
         self.expect(party.exchange(party.code(self.signed_in(party, email))), 200)

@@ -112,7 +112,7 @@ class Browsers(OpenIDCase):
 
     def test_strangers_cannot_fill_the_database(self):
         self.settings(sign_in_pages_per_ip=3)
-        client = self.new_client("single_page", "--callback", CALLBACK)
+        client = self.new_client("single_page", f"callback_urls={CALLBACK}")
         path, silent = Party(self, client).path, Party(self, client, prompt="none")
 
         def stranger():
@@ -135,7 +135,7 @@ class Browsers(OpenIDCase):
             self.assertTrue(silent.code(guest.open(silent.path)))
 
     def test_a_user_cannot_fill_the_database(self):
-        client = self.new_client("single_page", "--callback", CALLBACK)
+        client = self.new_client("single_page", f"callback_urls={CALLBACK}")
         self.signed_in(Party(self, client), self.email)
         self.settings(sign_ins_per_user=3)
         silent = Party(self, client, prompt="none")
@@ -159,7 +159,7 @@ class Browsers(OpenIDCase):
     def test_a_client_chooses_its_login_methods(self):
         """A session of another login method does not count, with and without pages."""
         self.settings(email_code=True)
-        strict = self.new_client("single_page", "--callback", CALLBACK)
+        strict = self.new_client("single_page", f"callback_urls={CALLBACK}")
         self.site.dossier("client", "set", strict["id"], 'connections=["email_code"]')
         self.signed_in(Party(self, self.spa), self.email)
         silent = Party(self, strict, prompt="none")

@@ -9,7 +9,7 @@ from openid import CALLBACK, Party, OpenIDCase
 class Consent(OpenIDCase):
     def setUp(self):
         super().setUp()
-        self.third = self.new_client("single_page", "--callback", CALLBACK)
+        self.third = self.new_client("single_page", f"callback_urls={CALLBACK}")
         self.site.dossier("client", "set", self.third["id"], "first_party=false")
         self.email, _ = self.user()
 

@@ -28,7 +28,7 @@ class Messages(OpenIDCase, BrowserCase):
         cls.pages, cls.strangers = Pages(), Pages()
         for pages in [cls.pages, cls.strangers]:
             cls.addClassCleanup(pages.stop)
-        cls.page = cls.new_client("single_page", "--callback", f"{cls.pages.origin}/index.html")
+        cls.page = cls.new_client("single_page", f"callback_urls={cls.pages.origin}/index.html")
         cls.site.dossier("client", "set", cls.page["id"], f"web_origins={cls.pages.origin}",
                          "confirm_sign_in=false")
 

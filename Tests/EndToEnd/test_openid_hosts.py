@@ -31,9 +31,9 @@ class HostCase(OpenIDCase):
         for app, hosts in cls.HOSTS.items():
             cls.site.create_app(app)
             cls.site.dossier("app", "host", "set", "--app", app, *hosts)
-            cls.clients[app] = cls.new_client("single_page", "--callback", CALLBACK, app=app)
+            cls.clients[app] = cls.new_client("single_page", f"callback_urls={CALLBACK}", app=app)
             cls.site.dossier("client", "set", cls.clients[app]["id"], f"logout_urls={LOGOUT}/{app}")
-            cls.backs[app] = cls.new_client("machine", "--scope", "read:users", app=app)
+            cls.backs[app] = cls.new_client("machine", "scopes=read:users", app=app)
             servers = cls.site.dossier("resource-server", "list", "--app", app)
             cls.apis[app] = next(one for one in servers if one["identifier"] == "api/v2/")
             cls.site.dossier("client", "grant", cls.backs[app]["id"], cls.apis[app]["id"],

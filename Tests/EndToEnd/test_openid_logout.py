@@ -34,11 +34,11 @@ class DirectLogout(LogoutCase):
         cls.site.dossier("client", "set", cls.spa["id"], urls)
         cls.site.dossier("client", "set", cls.native["id"], f"logout_urls={NATIVE}")
         # A disabled client, and one of another app.
-        cls.disabled = cls.new_client("single_page", "--callback", CALLBACK)
+        cls.disabled = cls.new_client("single_page", f"callback_urls={CALLBACK}")
         cls.site.dossier("client", "set", cls.disabled["id"], "logout_urls=https://disabled.example/")
         cls.site.dossier("client", "disable", cls.disabled["id"])
         cls.site.dossier("app", "create", "other")
-        foreign = cls.new_client("single_page", "--callback", CALLBACK, app="other")
+        foreign = cls.new_client("single_page", f"callback_urls={CALLBACK}", app="other")
         cls.site.dossier("client", "set", foreign["id"], "logout_urls=https://other.example/")
         cls.foreign = foreign
 

@@ -109,7 +109,7 @@ class RefreshTokens(OpenIDCase):
         self.error(introspect(tokens["access_token"], {**self.web, "secret": "x"}), 401,
                    "invalid_client")
         # A third party learns of its own tokens only.
-        partner = self.new_client("web", "--callback", CALLBACK)
+        partner = self.new_client("web", f"callback_urls={CALLBACK}")
         self.site.dossier("client", "set", partner["id"], "first_party=false")
         self.assertEqual(introspect(tokens["access_token"], partner).json, {"active": False})
         email, _ = self.user(f"partner-{self.own_email()}")

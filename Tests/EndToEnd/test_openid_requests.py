@@ -194,8 +194,7 @@ class Pages(RequestCase):
 
     def test_a_client_at_localhost_needs_consent(self):
         local = "http://localhost:3000/cb"
-        client = self.new_client("single_page", "--callback", local, "--callback",
-                                 "http://127.0.0.1:3000/cb")
+        client = self.new_client("single_page", f"callback_urls={local},http://127.0.0.1:3000/cb")
         self.site.dossier("client", "set", client["id"], "confirm_sign_in=false")
         self.tokens(self.email)
         self.finished(client, redirect="http://127.0.0.1:3000/cb")
@@ -208,8 +207,7 @@ class Pages(RequestCase):
 
     def test_a_native_app_may_listen_on_any_port(self):
         registered = ["http://127.0.0.1/cb", "http://[::1]:4000/cb?x=1", "http://localhost/cb"]
-        client = self.new_client("native", *[part for url in registered
-                                             for part in ["--callback", url]])
+        client = self.new_client("native", "callback_urls=" + ",".join(registered))
         self.site.dossier("client", "set", client["id"], "confirm_sign_in=false")
         self.tokens(self.email)
         for url in ["http://127.0.0.1/cb", "http://127.0.0.1:51234/cb", "http://127.0.0.1:1/cb"]:
@@ -232,7 +230,7 @@ class Pages(RequestCase):
             page, _ = self.begin(client, redirect=near)
             self.assertEqual((page.status, page.location), (400, None), near)
         for kind in ["single_page", "web"]:
-            other = self.new_client(kind, "--callback", "http://127.0.0.1/cb")
+            other = self.new_client(kind, "callback_urls=http://127.0.0.1/cb")
             page, _ = self.begin(other, redirect="http://127.0.0.1:51234/cb")
             self.assertEqual((page.status, page.location), (400, None), kind)
 

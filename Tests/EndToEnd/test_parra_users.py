@@ -76,7 +76,7 @@ class Users(Case):
         native = native[:12] + native[20:]
         path, body = f"/v1/users/{native}/app-metadata", {"plan": {"isPro": True, "a_b": [1, None]}}
         # The operator, a back end of the app and the command line write it.
-        back_end = ["--app", "default", "--scope", "update:users_app_metadata"]
+        back_end = ["--app", "default", "scopes=update:users_app_metadata"]
         for key in [self.site.client("--operator"), self.site.client(*back_end)]:
             written = self.site.request("PUT", path, {**body, "by": key["id"]}, JSON, key["secret"])
             self.assertEqual(written.status, 200, written.body)

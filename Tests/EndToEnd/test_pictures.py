@@ -83,7 +83,7 @@ class Pictures(Case):
 
     def test_every_picture_route_accepts_large_files(self):
         user = self.site.get("/v1/me", token=self.token).json["id"]
-        program = self.site.client("--app", "default", "--scope", "update:users")["secret"]
+        program = self.site.client("--app", "default", "scopes=update:users")["secret"]
         for path, token in [("/v1/me/picture", self.token), (f"/v1/users/{user}/picture", program)]:
             def upload(file):
                 return self.site.request("PUT", path, file, {"Content-Type": "image/png"}, token)

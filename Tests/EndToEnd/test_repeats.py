@@ -142,7 +142,7 @@ class Repeats(Case):
 
     def test_the_number_of_keys_of_a_client_is_limited(self):
         """Its keys are counted by the first byte of their hashes."""
-        client = self.site.client("--app", "default", "--scope", "create:users")
+        client = self.site.client("--app", "default", "scopes=create:users")
 
         def create(key):
             return self.send("/v1/users", {"email": f"{key}@example.com"}, key,

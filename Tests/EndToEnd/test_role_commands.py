@@ -44,7 +44,7 @@ class CommandLine(RoleCase):
         _, user = self.user()
         role = self.role()[4:]
         for scope, status in [("read:users", 403), ("update:users", 204)]:
-            secret = self.new_client("machine", "--scope", scope)["secret"]
+            secret = self.new_client("machine", f"scopes={scope}")["secret"]
             for method in ["PUT", "DELETE"]:
                 answer = self.site.request(
                     method, f"/v1/users/{user}/roles/{role}", None, token=secret)

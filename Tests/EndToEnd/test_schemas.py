@@ -52,8 +52,8 @@ class SchemaCase(Administration):
         return grant["user_id"], grant["access_token"]
 
     def program(self):
-        scopes = (f"--scope={scope}" for scope in self.site.SCOPES)
-        return self.site.client("--app", self.app, *scopes)["secret"]
+        scopes = ",".join(self.site.SCOPES)
+        return self.site.client("--app", self.app, f"scopes={scopes}")["secret"]
 
     def refuses(self, answer, *places):
         self.expect(answer, 422, "schema_mismatch")

@@ -17,7 +17,7 @@ class SearchCase(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.site.sql("insert into apps (app_id, name) values (new_object_id(), 'other')")
-        cls.operator = cls.cli("client", "create", "tools", "--operator")["secret"]
+        cls.operator = cls.cli("client", "create", "tools", "kind=machine", "--operator")["secret"]
         cls.reader = cls.client("reader", "read:users")
         cls.full = cls.client("full", "read:users", "read:users_app_metadata")
         cls.people = {
@@ -43,8 +43,8 @@ class SearchCase(Case):
 
     @classmethod
     def client(cls, name, *scopes, app="default"):
-        words = [word for scope in scopes for word in ("--scope", scope)]
-        return cls.cli("client", "create", name, "--app", app, *words)["secret"]
+        return cls.cli("client", "create", name, "--app", app, "kind=machine",
+                       f"scopes={','.join(scopes)}")["secret"]
 
     @classmethod
     def person(cls, name, metadata=None, custom=None, named=False, app="default"):

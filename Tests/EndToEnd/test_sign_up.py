@@ -149,7 +149,7 @@ class VerifyFirst(SignUp):
         self.expect(self.me(grant), 200)
 
     def test_a_registration_of_an_address_that_was_taken_meanwhile(self):
-        key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
+        key = self.site.client("--app", "default", "scopes=create:users")["secret"]
         for verified in [False, True]:
             with self.subTest(verified=verified):
                 email = f"meanwhile-{verified}@example.com".lower()
@@ -197,7 +197,7 @@ class VerifyFirst(SignUp):
 
     def test_an_unverified_user_signs_in_after_verification_alone(self):
         # Users that a back end creates are unverified by default.
-        key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
+        key = self.site.client("--app", "default", "scopes=create:users")["secret"]
         body = {"email": "made@example.com", "password": MINE}
         self.expect(self.post("/v1/users", body, token=key), 201)
         self.expect(self.login("made@example.com", THEIRS), 401, "wrong_credentials")

@@ -18,7 +18,7 @@ class Closed(SignUp):
         cls.site.dossier(
             "issuer", "create", "web", "issuer=https://issuer.example.com", "audience=app",
             f"secret=@{path}")
-        cls.key = cls.site.client("--app", "default", "--scope", "create:users")["secret"]
+        cls.key = cls.site.client("--app", "default", "scopes=create:users")["secret"]
 
     def token(self, subject, **others):
         return {"token": secret_token(claims(subject, **others), SECRET)}

@@ -161,7 +161,7 @@ class Support(Administration):
                   for _ in range(3)]
         one = self.expect(self.register("going@example.com", headers=headers), 201).json
         stays = self.verified("stays@example.com")
-        key = self.site.client("--app", "going", "--scope", "read:users")["secret"]
+        key = self.site.client("--app", "going", "scopes=read:users")["secret"]
         # More users than one batch deletes.
         self.site.sql("insert into users (user_id, app_id, anonymous) select new_object_id(), app_id, "
                       "true from apps, generate_series(1, 250) where name = 'going'")

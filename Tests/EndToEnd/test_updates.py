@@ -174,8 +174,7 @@ class Programs(Case):
     def client(cls, scope):
         made = subprocess.run(
             [BUILD / "dossier", "client", "create", scope.replace(":", "-").replace(",", "-")[:40],
-             "--app", "default", *(f"--scope={name}" for name in scope.split(",")),
-             "--json"],
+             "--app", "default", "kind=machine", f"scopes={scope}", "--json"],
             check=True, capture_output=True, text=True, env=cls.site.environment).stdout
         return json.loads(made)["secret"]
 

@@ -203,7 +203,7 @@ class UserCommands(Administration):
         grant = self.verified("asked@example.com")
         user, token = grant["user_id"], grant["access_token"]
         self.site.dossier("index", "create", "metadata.asked")
-        client = self.site.dossier("client", "create", "asked")
+        client = self.site.dossier("client", "create", "asked", "kind=machine")
         role = self.site.dossier("role", "create", "asked")
         api = self.site.dossier(
             "resource-server", "create", "https://asked.example.com", "--app", "default",

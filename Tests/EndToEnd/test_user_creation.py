@@ -11,9 +11,7 @@ class Creation(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.key = cls.site.client("--app", "default", "--scope", "create:users", "--scope",
-                                  "read:users", "--scope", "update:users_app_metadata", "--scope",
-                                  "read:users_app_metadata", "--scope", "read:logs_users")["secret"]
+        cls.key = cls.site.client("--app", "default", "scopes=create:users,read:users,update:users_app_metadata,read:users_app_metadata,read:logs_users")["secret"]
 
     def create(self, **members):
         return self.post("/v1/users", members, token=self.key)
@@ -155,7 +153,7 @@ class Creation(Case):
         self.site.dossier("schema", "delete", "--yes", "custom-data")
 
     def test_app_metadata_requires_its_scope(self):
-        poor = self.site.client("--app", "default", "--scope", "create:users")["secret"]
+        poor = self.site.client("--app", "default", "scopes=create:users")["secret"]
         self.expect(self.post("/v1/users", {"app_metadata": {}}, token=poor), 403,
                     "insufficient_scope")
         self.expect(self.post("/v1/users", {"metadata": {}}, token=poor), 201)

@@ -140,7 +140,7 @@ class WaysIn(IssuerCase):
         self.site.sql("delete from rate_limits")
         grant = self.verified("opened@example.com")
         program = self.site.client(
-            "--app", "default", "--scope", "update:users", "--scope", "read:users")["secret"]
+            "--app", "default", "scopes=update:users,read:users")["secret"]
 
         def live(session):
             return self.me(session).status == 200

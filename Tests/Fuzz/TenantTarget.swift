@@ -1,5 +1,6 @@
 import JSON
 @testable import ManagementWire
+import Records
 import Runtime
 import Tenancy
 @testable import Transfer
@@ -32,9 +33,9 @@ extension FuzzTarget {
         refuses { () throws(Failure) in
           switch item.kind {
           case .client:
-            let (client, secret, _) = try ClientBody(item.object).description(in: "default")
-            expect(secret == nil || !client.kind.isPublic, "a public client has a secret")
-            try Clients.check(client)
+            let client = try ClientBody(item.object).description()
+            expect(client.secret == nil || !client.kind.isPublic, "a public client has a secret")
+            _ = try ClientRecord.table.checked(RecordPatch(client.members))
             expect(client.id.map { ClientID($0) != nil } ?? true, "an invalid id is accepted")
           case .resourceServer:
             let members = try ResourceServerBody(item.object).description()

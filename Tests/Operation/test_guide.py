@@ -238,7 +238,7 @@ class Guide(Repairs, unittest.TestCase):
 
     def test_the_master_key_is_changed_and_then_lost(self):
         grant = json.loads(self.there(REGISTER % "keys@example.com"))
-        client = json.loads(self.there("dossier client create --operator keys --json 2>/dev/null"))
+        client = json.loads(self.there("dossier client create --operator keys kind=machine --json 2>/dev/null"))
 
         def status(path, token):
             return self.there(f"curl -s -o /dev/null -w '%{{http_code}}' http://127.0.0.1:8080{path} "

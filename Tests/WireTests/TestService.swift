@@ -4,6 +4,7 @@ import Declarations
 import Configuration
 import Accounts
 import Delivery
+import Records
 import Runtime
 import Sessions
 import Tenancy
@@ -103,12 +104,12 @@ import WireKit
     self.dependencies = dependencies
     OutboxWorker(dependencies, relay, [Outbox.requestKind: AccountMail.resolve]).start()
     operatorKey =
-      try await Clients.create(
-        ClientDescription(name: "test", app: nil, kind: .machine),
+      try await ClientRecord.create(
+        JSONObject([("name", "test"), ("kind", "machine")]), in: nil,
         RequestContext(
           dependencies, principal: Principal(.operator, in: .deployment, scopes: .everything)
         )
-      ).secret ?? ""
+      ).newSecret ?? ""
     administration = database
     conninfo = name
     let readiness = ReadinessCheck(database, keys.master, app: "default")

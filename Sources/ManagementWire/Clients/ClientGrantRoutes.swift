@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP
 import JSON
+import Records
 import Runtime
 import Tenancy
 import WireKit
@@ -78,7 +79,7 @@ import WireKit
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try ClientGrantBody(call.json.objectOfBody)
-    let client = try await call.context.client(ClientID(body.client))
+    let client = try await call.context.client(body.client)
     let server = try await call.managedResourceServer(body.audience)
     return try await set(.created, body, of: client.id, at: server.id, isNew: true, call)
   }

@@ -2,52 +2,25 @@ import Documents
 import Encoding
 import JSON
 import OpenID
+import Records
 import Runtime
 import Tenancy
 import WireKit
 
 /// A client as the Management API shows and takes it.
 enum ClientObject {
-  /// The lists and texts of the API, and the settings that store them.
-  private static let settings = [
-    "callbacks": "callback_urls", "allowed_logout_urls": "logout_urls",
-    "web_origins": "web_origins", "allowed_origins": "cors_origins", "logo_uri": "logo_url",
-    "is_first_party": "first_party", "description": "description",
-    "oidc_logout": "backchannel_logout_url",
-  ]
-
-  /// Returns the setting that stores a member; nil for a member with a rule of its own.
-  static func setting(of member: String) -> String? { settings[member] }
-
-  /// Returns the place of a setting as one of the member that it stores.
-  static func renamed(_ place: String) -> String {
-    guard place.hasPrefix("/settings") else {
-      let isGiven = ["/id", "/secret", "/secret_sha256"].contains(place)
-      return isGiven ? "/client_\(place.dropFirst())" : place
-    }
-    let member = settings.first { place.hasPrefix("/settings/\($0.value)") }?.key
-    return "/\(member ?? "settings")"
-  }
-
-  /// Returns a client.
-  static func json(_ client: ClientRecord, secret: String? = nil) -> JSONObject {
-    let settings = client.settings[ClientSettings.self]
+  /// Returns a client, with a secret that it has just got.
+  static func json(_ client: StoredClient, secret: String? = nil) -> JSONObject {
+    let settings = client.settings
     func list(_ texts: [String]) -> JSON { .array(texts.map(JSON.string)) }
     var json = JSONObject()
-    json["tenant"] = client.app.map(JSON.string)
+    json["tenant"] = .string(client.appName)
     json["global"] = false
-    json["client_id"] = .string(client.id.text)
-    json["client_secret"] = secret.map(JSON.string)
-    json["name"] = .string(client.name)
-    json["description"] = settings.description.isEmpty ? nil : .string(settings.description)
+    json["client_id"] = .string(client.key)
+    json["client_secret"] = (client.newSecret ?? secret).map(JSON.string)
+    for (name, value) in RecordObject.members(of: client) { json[name] = value }
     json["app_type"] = .string(client.kind.auth0Name)
-    json["is_first_party"] = .bool(settings.isFirstParty)
     json["oidc_conformant"] = true
-    json["callbacks"] = list(settings.callbackURLs)
-    json["allowed_logout_urls"] = list(settings.logoutURLs)
-    json["web_origins"] = list(settings.webOrigins)
-    json["allowed_origins"] = list(settings.corsOrigins)
-    json["logo_uri"] = settings.logoURL.map(JSON.string)
     json["grant_types"] = list(grants(of: client.kind, settings))
     json["token_endpoint_auth_method"] = client.kind.isPublic ? "none" : "client_secret_post"
     json["jwt_configuration"] = ["alg": "RS256"]
@@ -94,8 +67,8 @@ extension ClientKind {
 
 /// The body of a creation or a change of a client.
 struct ClientBody {
-  private(set) var name: String?
-  private(set) var settings = JSONObject()
+  /// The attributes, by the names of their columns.
+  private(set) var members = JSONObject()
   private var kind: ClientKind?
   /// Whether the client has no secret; nil if the body does not say.
   private var isPublic: Bool?
@@ -115,7 +88,7 @@ struct ClientBody {
 
   private mutating func take(_ member: String, _ value: JSON) {
     switch member {
-    case "name": name = reader.string(member, value)
+    case "name": members[member] = reader.string(member, value).map(JSON.string)
     case "app_type":
       if value == .null { return }
       kind = ClientKind.allCases.first { value.string?.hasSameBytes(as: $0.auth0Name) == true }
@@ -135,7 +108,7 @@ struct ClientBody {
       guard let all = reader.strings(member, value) else { return }
       let grants = all.filter(ClientObject.isGrant)
       ignored += all.filter { !ClientObject.isGrant($0) }.map { "\(member).\($0)" }
-      for (name, value) in ClientObject.settings(for: grants) { settings[name] = value }
+      for (name, value) in ClientObject.settings(for: grants) { members[name] = value }
       self.grants = grants
     case "oidc_conformant":
       if value != true { reader.refuse(member, "choice", "This member must be true.") }
@@ -162,8 +135,8 @@ struct ClientBody {
     case "client_id": if value != .null { id = reader.string(member, value) }
     case "client_secret", "client_secret_sha256": takeSecret(member, value)
     default:
-      if let setting = ClientObject.setting(of: member) {
-        settings[setting] = value
+      if let column = RecordObject<ClientRecord>.column(of: member) {
+        members[column.name] = value
       } else {
         ignored.append(member)
       }
@@ -179,14 +152,14 @@ struct ClientBody {
   }
 
   private mutating func takeLogout(_ member: String, _ value: JSON) {
-    guard value != .null else { return settings["backchannel_logout_url"] = .null }
+    guard value != .null else { return members["backchannel_logout_url"] = .null }
     guard let logout = reader.object(member, value) else { return }
     ignore(logout, but: "backchannel_logout_urls", in: member)
     guard let urls = logout["backchannel_logout_urls"] else { return }
     guard let list = urls.array, list.count < 2 else {
       return reader.refuse(member, "choice", "Dossier calls one URL: send a list of at most one.")
     }
-    settings["backchannel_logout_url"] = list.first ?? .null
+    members["backchannel_logout_url"] = list.first ?? .null
   }
 
   private mutating func ignore(_ object: JSONObject, but known: String, in member: String) {
@@ -196,24 +169,38 @@ struct ClientBody {
   /// Returns the client that a body describes, and the secret that it brings.
   ///
   /// Auth0 gives each client a secret. Here, one of a public kind has none, so it is ignored.
-  /// - Parameter app: the name of its app.
-  /// - Returns: the client, the secret as text, and the members that this server lacks.
   /// - Throws: `.invalid`.
-  func description(
-    in app: String
-  ) throws(Failure) -> (client: ClientDescription, secret: String?, ignored: [String]) {
-    guard let name else { throw .invalid([.missingProperty("name")]) }
+  func description() throws(Failure) -> Description {
+    guard let name = members["name"]?.string else { throw .invalid([.missingProperty("name")]) }
     let kind = kind ?? (isPublic == true ? .native : .web)
     try check(against: kind)
-    var settings = settings
-    settings["claims_profile"] = .string(ClientSettings.ClaimsProfile.auth0.rawValue)
+    var described = members
+    described["kind"] = .string(kind.rawValue)
+    described["id"] = id.map(JSON.string)
+    described["claims_profile"] = .string(ClientSettings.ClaimsProfile.auth0.rawValue)
+    var text: String?
+    switch kind.isPublic ? nil : secret {
+    case .text(let secret): (described["secret"], text) = (.string(secret), secret)
+    case .digest(let digest): described["secret_sha256"] = .string(digest)
+    case nil: break
+    }
     let needless = kind.isPublic && secret != nil ? ["client_secret"] : []
-    let kept = needless.isEmpty ? secret : nil
-    let client = ClientDescription(
-      name: name, app: app, kind: kind, id: id, secret: kept, settings: settings
-    )
-    let text: String? = if case .text(let text) = kept { text } else { nil }
-    return (client, text, ignored + needless + remainingGrants(of: kind))
+    return Description(
+      name: name, kind: kind, id: id, secret: text, members: described,
+      ignored: ignored + needless + remainingGrants(of: kind))
+  }
+
+  /// A client to create.
+  struct Description {
+    let name: String
+    let kind: ClientKind
+    /// The id and the secret that it had at another server.
+    let id: String?
+    let secret: String?
+    /// The attributes, by the names of their columns.
+    let members: JSONObject
+    /// The members that this server lacks.
+    let ignored: [String]
   }
 
   /// Whether the body has a secret.
@@ -229,8 +216,8 @@ struct ClientBody {
   /// Checks that the body leaves the id, the secret and the kind of a client.
   ///
   /// - Throws: `.invalid`.
-  func check(against stored: ClientRecord) throws(Failure) {
-    if let id, !id.hasSameBytes(as: stored.id.text) {
+  func check(against stored: StoredClient) throws(Failure) {
+    if let id, !id.hasSameBytes(as: stored.key) {
       throw .invalid([FieldError("/client_id", "id", "The id of an application cannot change.")])
     }
     if secret != nil {

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP
 import JSON
+import Records
 import Runtime
 import Sessions
 import Tenancy
@@ -26,11 +27,11 @@ import WireKit
       let isGlobal = try query.flag("is_global") ?? false
       let isFirstParty = try query.flag("is_first_party")
       let types = (query["app_type"] ?? "").split(separator: ",")
-      let clients = try await Clients.list(of: call.context.app.name, call.context)
+      let clients = try await ClientRecord.table.list(of: call.context.app.id, call.context)
       let found = clients.filter { client in
         let isOfType = types.isEmpty || types.contains { $0 == client.kind.auth0Name }
-        let settings = client.settings[ClientSettings.self]
-        return !isGlobal && isOfType && isFirstParty.map { $0 == settings.isFirstParty } ?? true
+        return !isGlobal && isOfType
+          && isFirstParty.map { $0 == client.settings.isFirstParty } ?? true
       }
       return page.response(found, named: "clients") {
         selection.applied(to: ClientObject.json($0))
@@ -56,7 +57,8 @@ import WireKit
       .delete, "\(path)/{client}", access: .management("delete:clients"),
       summary: "Delete a client with its grants"
     ) { call async throws(Failure) in
-      try await Clients.remove(call.managedClient().id, call.context)
+      try await ClientRecord.deleteEndingSessions(
+        call.managedClient().key, of: call.context.app.id, call.context)
       return Response(.noContent)
     },
     Route(
@@ -68,37 +70,37 @@ import WireKit
       issuesSecrets: true,
       summary: "Replace the secret of a client"
     ) { call async throws(Failure) in
-      let id = try await call.managedClient().id
-      let (client, secret) = try await Clients.rotateSecret(of: id, call.context)
-      return response(.ok, client, secret)
+      let client = try await ClientRecord.rotateSecret(
+        of: call.managedClient().key, in: call.context.app.id, call.context)
+      return response(.ok, client)
     },
   ]
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
-    let body = try ClientBody(call.json.objectOfBody).description(in: call.context.app.name)
-    let (client, secret) = try await Failure.placing(ClientObject.renamed) {
+    let body = try ClientBody(call.json.objectOfBody).description()
+    let client = try await Failure.placing(RecordObject<ClientRecord>.renamed) {
       () async throws(Failure) in
-      try await Clients.create(body.client, call.context)
+      try await ClientRecord.create(body.members, in: call.context.app.id, call.context)
     }
-    return response(.created, client, secret ?? body.secret, ignored: body.ignored)
+    return response(.created, client, body.secret, ignored: body.ignored)
   }
 
   private static func change(_ call: Call) async throws(Failure) -> Response {
     let before = try await call.managedClient()
     let body = try ClientBody(call.json.objectOfBody)
     try body.check(against: before)
-    var change = ClientChange()
-    (change.name, change.settings) = (body.name, body.settings)
-    let client = try await Failure.placing(ClientObject.renamed) {
-      [change] () async throws(Failure) in
-      try await Clients.change(before.id, change, if: VersionCondition(), call.context)
+    let client = try await Failure.placing(RecordObject<ClientRecord>.renamed) {
+      () async throws(Failure) in
+      try await ClientRecord.change(
+        before.key, of: call.context.app.id, by: RecordPatch(body.members), if: VersionCondition(),
+        call.context)
     }
     let ignored = body.ignored + body.remainingGrants(of: before.kind)
-    return response(.ok, client, nil, ignored: ignored)
+    return response(.ok, client, ignored: ignored)
   }
 
   private static func response(
-    _ status: Status, _ client: ClientRecord, _ secret: String?, ignored: [String] = []
+    _ status: Status, _ client: StoredClient, _ secret: String? = nil, ignored: [String] = []
   ) -> Response {
     let json = JSON.object(ClientObject.json(client, secret: secret)).reporting(ignored)
     return Response(status, json: json.serialized())
@@ -109,8 +111,8 @@ extension Call {
   /// Returns the client of the path.
   ///
   /// - Throws: `.inexistentClient`, `.databaseUnavailable`.
-  func managedClient() async throws(Failure) -> ClientRecord {
-    try await context.client(ClientID(text("client")))
+  func managedClient() async throws(Failure) -> StoredClient {
+    try await context.client(text("client"))
   }
 }
 
@@ -118,12 +120,9 @@ extension RequestContext {
   /// Returns a client of the app.
   ///
   /// - Throws: `.inexistentClient`, `.databaseUnavailable`.
-  @EventLoop func client(_ id: ClientID?) async throws(Failure) -> ClientRecord {
+  @EventLoop func client(_ id: String) async throws(Failure) -> StoredClient {
     do throws(Failure) {
-      guard let id else { throw .notFound }
-      let client = try await Clients.record(of: id, self)
-      guard client.appID == app.id else { throw .notFound }
-      return client
+      return try await ClientRecord.table.find(id, of: app.id, self)
     } catch .notFound {
       throw .inexistentClient
     }

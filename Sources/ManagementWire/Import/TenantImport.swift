@@ -29,7 +29,7 @@ import WireKit
 
   // MARK: What the app has, and what the steps add
 
-  private var clients: [ClientRecord] = []
+  private var clients: [StoredClient] = []
   private var servers: [ByteString: ResourceServer] = [:]
   private var roles: [ByteString: Role] = [:]
   private var grants: [AppGrant] = []
@@ -49,7 +49,7 @@ import WireKit
     self.context = context
     others = export.others
     let app = context.app
-    clients = try await Clients.list(of: app.name, context)
+    clients = try await ClientRecord.table.list(of: app.id, context)
     for server in try await ResourceServerRecord.table.list(of: app.id, context) {
       let name = ByteString(server.identifier)
       servers[name] = server
@@ -137,12 +137,7 @@ import WireKit
     let members = try body.description()
     let identifier = members["identifier"]?.string ?? ""
     try context.checkIdentifier(identifier, of: context.app)
-    let table = ResourceServerRecord.table
-    do throws(Failure) {
-      _ = try table.checked(RecordPatch(members))
-    } catch {
-      throw error.placed(RecordObject<ResourceServerRecord>.renamed)
-    }
+    _ = try Self.checked(RecordPatch(members), of: ResourceServer?.none)
     try require(identifier, isNewOf: item, at: "/identifier")
     step.ignored = body.ignored
     let (name, context, patch) = (ByteString(identifier), context, body.patch)
@@ -151,7 +146,7 @@ import WireKit
     }
     if let server = servers[name] {
       step.id = server.key
-      let differences = try table.checked(patch, of: server).change.differences
+      let differences = try Self.checked(patch, of: server)
       step.plan(changing: differences) { () async throws(Failure) in
         _ = try await ResourceServerRecord.change(
           server.key, of: context.app.id, by: patch, if: VersionCondition(), context)
@@ -167,6 +162,19 @@ import WireKit
     steps.append(step)
   }
 
+  /// Returns the names of the attributes that a patch changes.
+  ///
+  /// - Throws: `.invalid`, with the places that the members have in Auth0's API.
+  private static func checked<R: OwnedRecord>(
+    _ patch: RecordPatch, of stored: Stored<R>?
+  ) throws(Failure) -> [String] {
+    do throws(Failure) {
+      return try R.table.checked(patch, of: stored).change.differences
+    } catch {
+      throw error.placed(RecordObject<R>.renamed)
+    }
+  }
+
   private func planClient(_ item: TenantExport.Item) async throws(Failure) {
     var step = Step(item)
     if item.object["global"] == true {
@@ -175,47 +183,43 @@ import WireKit
     }
     let id = item.object["client_id"]?.string
     let body = try ClientBody(item.object)
-    let (description, _, ignored) = try body.description(in: context.app.name)
+    let description = try body.description()
     try require(id ?? description.name, isNewOf: item, at: id == nil ? "/name" : "/client_id")
-    step.ignored = ignored
+    step.ignored = description.ignored
     let context = context
     if let client = try existing(id, description.name) {
       try body.check(against: client.kind)
-      if body.bringsSecret, !ignored.contains("client_secret") {
+      if body.bringsSecret, !step.ignored.contains("client_secret") {
         step.ignored.append("client_secret")
       }
-      var change = ClientChange()
-      (change.name, change.settings) = (body.name, body.settings)
-      let differences = try await Failure.placing(ClientObject.renamed) {
-        () async throws(Failure) in
-        try Clients.differences(of: client, by: change)
-      }
-      step.id = client.id.text
-      step.plan(changing: differences) { [change] () async throws(Failure) in
-        _ = try await Clients.change(client.id, change, if: VersionCondition(), context)
-        return (client.id.text, nil)
+      let patch = RecordPatch(body.members)
+      let differences = try Self.checked(patch, of: client)
+      step.id = client.key
+      step.plan(changing: differences) { () async throws(Failure) in
+        _ = try await ClientRecord.change(
+          client.key, of: context.app.id, by: patch, if: VersionCondition(), context)
+        return (client.key, nil)
       }
     } else {
-      try await Failure.placing(ClientObject.renamed) { () async throws(Failure) in
-        try Clients.check(description)
-      }
+      _ = try Self.checked(RecordPatch(description.members), of: StoredClient?.none)
       try await requireFree(description.id)
       step.id = description.id
       for name in [id, description.name].compactMap(\.self) {
         planned[ByteString(name)] = description.kind
       }
       step.planCreation { [unowned self] () async throws(Failure) in
-        let (client, secret) = try await Clients.create(description, context)
+        let client = try await ClientRecord.create(
+          description.members, in: context.app.id, context)
         for name in [id, client.name].compactMap(\.self) { made[ByteString(name)] = client.id }
-        return (client.id.text, secret)
+        return (client.key, client.newSecret)
       }
     }
     steps.append(step)
   }
 
   /// Returns the application of the app with an id, or without one, with a name; nil for none.
-  private func existing(_ id: String?, _ name: String) throws(Failure) -> ClientRecord? {
-    if let id { return clients.first { $0.id.text.hasSameBytes(as: id) } }
+  private func existing(_ id: String?, _ name: String) throws(Failure) -> StoredClient? {
+    if let id { return clients.first { $0.key.hasSameBytes(as: id) } }
     let named = clients.filter { $0.name.hasSameBytes(as: name) }
     guard named.count < 2 else {
       let rule = "Several applications of the app have this name. Export with client_id."
@@ -226,9 +230,9 @@ import WireKit
 
   /// Checks that no application of another app has an id.
   private func requireFree(_ id: String?) async throws(Failure) {
-    guard let id = id.flatMap({ ClientID($0) }) else { return }
+    guard let id else { return }
     do throws(Failure) {
-      _ = try await Clients.record(of: id, context)
+      _ = try await ClientRecord.table.find(id, of: nil, context)
     } catch .notFound {
       return
     }
@@ -274,7 +278,7 @@ import WireKit
   }
 
   /// Returns the application that a grant names by its id or, as the Deploy CLI does, by its name.
-  private func application(_ name: String) throws(Failure) -> ClientRecord? {
+  private func application(_ name: String) throws(Failure) -> StoredClient? {
     if let client = try existing(name, name) { return client }
     return planned[ByteString(name)] == nil ? try existing(nil, name) : nil
   }

@@ -56,15 +56,14 @@ import Records
   private static func connections(
     _ context: RequestContext
   ) async throws(Failure) -> [ConnectionObject] {
-    let clients = try await Clients.list(of: context.app.name, context)
+    let clients = try await ClientRecord.table.list(of: context.app.id, context)
     let own = ClientSettings.Connection.allCases.map { connection in
       ConnectionObject(
         id: "con_\(connection.rawValue)",
         name: connection.auth0Name,
         strategy: connection == .password ? "auth0" : "email",
-        clients: clients.filter {
-          $0.kind != .machine && $0.settings[ClientSettings.self].allows(connection)
-        }.map(\.id)
+        clients: clients.filter { $0.kind != .machine && $0.settings.allows(connection) }
+          .map(\.id)
       )
     }
     // Their tokens sign users in without a client of OpenID Connect.

@@ -3,7 +3,7 @@ import WebTokens
 import Runtime
 package import Records
 
-/// The settings of a client.
+/// The attributes of a client that sign-ins and tokens depend on, which are stored as one column.
 package struct ClientSettings: RecordPart {
   /// Where browsers may be sent with a response, compared by bytes.
   package let callbackURLs: [String]
@@ -81,19 +81,17 @@ package struct ClientSettings: RecordPart {
     callbackURLs = read.urls(
       "callback_urls",
       "URLs that /authorize may send browsers to, compared as typed, such as "
-        + "https://app.example.com/callback or com.example.app://host/callback"
-    )
+        + "https://app.example.com/callback or com.example.app://host/callback", auth0: "callbacks")
     logoutURLs = read.urls(
-      "logout_urls", "URLs that browsers may be sent to after a sign-out, compared as typed"
-    )
+      "logout_urls", "URLs that browsers may be sent to after a sign-out, compared as typed",
+      auth0: "allowed_logout_urls")
     webOrigins = read.origins(
-      "web_origins", "origins of pages that may embed /authorize, with response_mode web_message"
-    )
-    corsOrigins = read.origins("cors_origins", "origins of pages that may call the endpoints")
+      "web_origins", "origins of pages that may embed /authorize, with response_mode web_message",
+      auth0: "web_origins")
+    corsOrigins = read.origins(
+      "cors_origins", "origins of pages that may call the endpoints", auth0: "allowed_origins")
     pkce = read.choice(
-      "pkce",
-      .optional,
-      safe: .required,
+      "pkce", .optional, safe: .required,
       "whether a client with a secret must use PKCE: required or optional; clients without a secret "
         + "always must"
     )
@@ -103,12 +101,10 @@ package struct ClientSettings: RecordPart {
     )
     isFirstParty = read.flag(
       "first_party", true, safe: false,
-      "whether the client belongs to the app's owner, so that APIs may skip the consent of users"
-    )
+      "whether the client belongs to the app's owner, so that APIs may skip the consent of users",
+      .auth0("is_first_party"))
     confirmsSignIn = read.flag(
-      "confirm_sign_in",
-      true,
-      safe: true,
+      "confirm_sign_in", true, safe: true,
       "whether signed-in users confirm a sign-in to an app on the device, or to an http callback "
         + "URL, which another program could receive"
     )
@@ -117,16 +113,12 @@ package struct ClientSettings: RecordPart {
       "ways to sign in that the client accepts: password, email_code; empty for all of the app"
     )
     allowsPasswordGrant = read.flag(
-      "password_grant",
-      false,
-      safe: false,
+      "password_grant", false, safe: false,
       "whether the client may ask users for their passwords itself and exchange them at /oauth/token; "
         + "only a client of the app's owner"
     )
     allowsEmailCodeGrant = read.flag(
-      "email_code_grant",
-      false,
-      safe: false,
+      "email_code_grant", false, safe: false,
       "whether the client may have codes mailed by /passwordless/start and exchange them at "
         + "/oauth/token; only a client of the app's owner"
     )
@@ -137,16 +129,10 @@ package struct ClientSettings: RecordPart {
     backchannelLogoutURL = read.url(
       "backchannel_logout_url",
       "URL that is called when a session ends: https, or http on this machine; empty for none",
-      ClientURL.isCallable
-    )
+      .auth0("oidc_logout"), ClientURL.isCallable)
     description = read.text(
-      "description",
-      ColumnRule.text(0...140, "length", "This setting must have at most 140 characters.") { _ in
-        true
-      },
-      "",
-      "a note on the client, which users do not see"
-    )
+      "description", ColumnRule(.text(0...140)), "", "a note on the client, which users do not see",
+      .auth0("description"))
     let keys = read.object(
       "assertion_keys",
       ColumnRule(.object) { value in
@@ -156,7 +142,8 @@ package struct ClientSettings: RecordPart {
         + "sending its secret (private_key_jwt)"
     )
     assertionKeys = keys.count == 0 ? nil : .object(keys)
-    logoURL = read.url("logo_url", "https URL of the logo on its pages; empty for none")
+    logoURL = read.url(
+      "logo_url", "https URL of the logo on its pages; empty for none", .auth0("logo_uri"))
     termsURL = read.url("terms_url", "https URL of its terms of service; empty for none")
     privacyURL = read.url("privacy_url", "https URL of its privacy policy; empty for none")
     refreshTokenLifetime = read.duration(
@@ -167,42 +154,43 @@ package struct ClientSettings: RecordPart {
 
   /// Reads stored settings.
   package init(stored: [UInt8]) {
-    self = AppSettings(stored: stored, RecordShape.client)[ClientSettings.self]
+    var reader = RecordReader((try? JSON.parse(stored))?.object)
+    self.init(&reader)
   }
 
   /// The settings of a client that has chosen none.
   package static let defaults = ClientSettings(stored: Array("{}".utf8))
 }
 
-extension RecordShape {
-  /// The settings of a client.
-  package static let client = RecordShape([ClientSettings.self])
-}
-
 extension RecordReader {
-  fileprivate mutating func urls(_ name: String, _ meaning: String) -> [String] {
+  fileprivate mutating func urls(
+    _ name: String, _ meaning: String, auth0 other: String
+  ) -> [String] {
     let rule = ColumnRule(.texts(atMost: ClientURL.most)) { value in
       ClientURL.fault(in: value).map { ("url", $0) }
     }
-    return texts(name, rule, meaning)
+    return texts(name, rule, meaning, .auth0(other))
   }
 
-  fileprivate mutating func origins(_ name: String, _ meaning: String) -> [String] {
+  fileprivate mutating func origins(
+    _ name: String, _ meaning: String, auth0 other: String
+  ) -> [String] {
     let rule = ColumnRule(.texts(atMost: AllowedOrigin.most)) { value in
       AllowedOrigin.fault(in: value).map { ("origin", $0) }
     }
-    return texts(name, rule, meaning)
+    return texts(name, rule, meaning, .auth0(other))
   }
 
   /// Reads a URL; nil for the empty text.
   fileprivate mutating func url(
-    _ name: String, _ meaning: String,
+    _ name: String, _ meaning: String, _ trait: Column.Trait? = nil,
     _ isValid: @escaping @Sendable (String) -> Bool = ClientURL.isSecure
   ) -> String? {
     let rule = ColumnRule.text(
       0...ClientURL.longest, "url", "This setting must be empty, or a URL: \(meaning)."
     ) { $0.isEmpty || isValid($0) }
-    let url = text(name, rule, "", meaning)
+    let url = value(
+      name, rule, "", safe: "", meaning, traits: trait.map { [$0] } ?? [], JSON.string, \.string)
     return url.isEmpty ? nil : url
   }
 }

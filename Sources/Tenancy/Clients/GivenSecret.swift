@@ -1,6 +1,7 @@
 internal import Crypto
 import Encoding
 import Postgres
+import Records
 import Runtime
 
 /// The secret that a client brings from another server, so that its program stays as it is.
@@ -39,14 +40,14 @@ package enum GivenSecret: Sendable {
   }
 
   /// The rule that it breaks; nil for none.
-  func fault(of kind: ClientKind) -> FieldError? {
+  func fault(of kind: ClientKind) -> ColumnFault? {
     let place =
       switch self {
       case .text: "/secret"
       case .digest: "/secret_sha256"
       }
     if kind.isPublic {
-      return FieldError(place, "kind", "A client of this kind has no secret. Omit it.")
+      return ColumnFault(place, "kind", "A client of this kind has no secret. Omit it.")
     }
     switch self {
     case .text(let text):
@@ -54,16 +55,16 @@ package enum GivenSecret: Sendable {
         let rule =
           "A secret must have \(Self.lengths.lowerBound) to \(Self.lengths.upperBound) printable "
           + "ASCII characters, without spaces."
-        return FieldError(place, "secret", rule)
+        return ColumnFault(place, "secret", rule)
       }
       guard !Clients.isSecret(text) else {
         let rule = "A secret of Dossier is valid in its own deployment only. Let this one make it."
-        return FieldError(place, "secret", rule)
+        return ColumnFault(place, "secret", rule)
       }
     case .digest(let text):
       guard text.utf8.count == 64, text.utf8.allSatisfy(\.isHexadecimalDigit) else {
         let rule = "A SHA-256 digest must have 64 hexadecimal digits."
-        return FieldError(place, "secret", rule)
+        return ColumnFault(place, "secret", rule)
       }
     }
     return nil

@@ -1,6 +1,6 @@
 package import EventLoop
 package import JSON
-package import Postgres
+import Postgres
 package import Records
 package import Runtime
 
@@ -21,14 +21,12 @@ package protocol OwnedRecord: Record {
 
   /// Checks a record by what the transaction that writes it reads, such as the others of its app.
   ///
-  /// - Parameter app: its app; nil for a record of the operator.
+  /// A record of the operator has no app.
   /// - Throws: `.invalid`, `.databaseUnavailable`.
   @EventLoop static func check(
     _ record: Self, _ key: String, in app: AppID?, _ transaction: Transaction
   ) async throws(Failure)
-  /// Returns the secrets of a changed record.
-  ///
-  /// - Parameter isNew: whether the change creates the record.
+  /// Returns the secrets of a new or changed record.
   @EventLoop static func secrets(
     of record: Self, _ patch: JSONObject, _ key: String, in app: AppID?, isNew: Bool,
     _ context: RequestContext

@@ -78,10 +78,11 @@ package enum ClientGrants {
   ) async throws(Failure) -> (grant: ClientGrant, isNew: Bool) {
     try await context.transaction { transaction async throws(Failure) in
       // The locks keep both until the grant is stored.
-      let clients = try await transaction.run(ClientAdministrationQueries.lock, client)
+      let clients = try await transaction.run(
+        ClientRecord.table.statements.lock, nil, client.text)
       let servers = try await transaction.run(
         ResourceServerRecord.table.statements.lock, nil, server.text)
-      guard let client = clients.first, let server = servers.first, client.appID?.text == server.app
+      guard let client = clients.first, let server = servers.first, client.app == server.app
       else { throw .notFound }
       let app = AppID(trusted: server.app)
       guard !client.kind.isPublic else { throw .publicClient }
