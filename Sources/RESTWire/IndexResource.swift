@@ -14,8 +14,7 @@ import WireKit
       .get, "/v1/indexes", access: .operator, gives: [.ok(.list(of: .index))],
       summary: "List the search indexes"
     ) { (call) async throws(Failure) in
-      let app = try call.namedApp.name
-      let paths = try await SearchIndexes.list(of: app, call.context)
+      let paths = try await SearchIndexes.list(of: call.namedApp.id, call.context)
       return Response(.ok, list: paths, \.json)
     },
     Operation(
@@ -37,7 +36,7 @@ import WireKit
       .delete, "/v1/indexes/{index}", access: .operator, gives: [.noContent],
       summary: "Drop a search index"
     ) { (call) async throws(Failure) in
-      try await SearchIndexes.remove(call.captured("index"), from: call.namedApp.name, call.context)
+      try await SearchIndexes.remove(call.captured("index"), from: call.namedApp.id, call.context)
       finish(call.context)
       return Response(.noContent)
     },
@@ -46,7 +45,7 @@ import WireKit
   private static func add(
     _ call: Call, _ path: String, _ kind: String
   ) async throws(Failure) -> Response {
-    let index = try await SearchIndexes.add(path, kind: kind, to: call.namedApp.name, call.context)
+    let index = try await SearchIndexes.add(path, kind: kind, to: call.namedApp.id, call.context)
     finish(call.context)
     return Response(.accepted, json: index.json.serialized())
   }

@@ -34,14 +34,14 @@ import WireKit
       gives: [.ok(.signingKeys.shown(as: Example.keys))],
       summary: "Create signing keys; tokens of earlier keys stay valid"
     ) { (call) async throws(Failure) in
-      try await SigningKeys.rotate(of: call.namedApp.name, call.context)
+      try await SigningKeys.rotate(of: call.namedApp.id, call.context)
       return try await list(call)
     },
     Operation(
       .delete, "/v1/keys/{key}", access: .operator, gives: [.noContent],
       summary: "Remove a signing key that has leaked; the tokens that it signed are refused"
     ) { (call) async throws(Failure) in
-      try await SigningKeys.remove(call.text("key"), of: call.namedApp.name, call.context)
+      try await SigningKeys.remove(call.text("key"), of: call.namedApp.id, call.context)
       return Response(.noContent)
     },
   ]

@@ -9,8 +9,8 @@ import Runtime
 import Tenancy
 import WireKit
 
-/// What roles have beside their attributes, for the operator, and the roles and permissions of users,
-/// for API clients.
+/// The permissions and users of roles, for the operator, and the roles and permissions of users, for
+/// API clients.
 @EventLoop enum RoleResource {
   nonisolated static let operations: [Operation] = [
     Operation(

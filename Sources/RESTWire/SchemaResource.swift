@@ -14,14 +14,14 @@ import WireKit
       .get, "/v1/schemas", access: .operator, gives: [.ok(.documentSchemas)],
       summary: "List the app's schemas for documents"
     ) { (call) async throws(Failure) in
-      let app = try call.namedApp.name
+      let app = try call.namedApp.id
       return Response(.ok, list: try await Schemas.list(of: app, call.context), \.json)
     },
     Operation(
       .get, "/v1/schemas/{kind}", access: .operator, gives: [.ok(.jsonSchema)],
       summary: "Read a schema with its original bytes"
     ) { (call) async throws(Failure) in
-      let app = try call.namedApp.name
+      let app = try call.namedApp.id
       return Response(.ok, json: try await Schemas.text(for: call.document, of: app, call.context))
     },
     Operation(
@@ -37,7 +37,7 @@ import WireKit
       .delete, "/v1/schemas/{kind}", access: .operator, gives: [.noContent],
       summary: "Remove a schema, and keep the documents"
     ) { (call) async throws(Failure) in
-      let app = try call.namedApp.name
+      let app = try call.namedApp.id
       try await Schemas.remove(for: call.document, of: app, call.context)
       return Response(.noContent)
     },
@@ -48,7 +48,7 @@ import WireKit
       throw .internalError(reason: "a schema without a body")
     }
     let isNew = try await Schemas.set(
-      text, for: call.document, of: call.namedApp.name, call.context
+      text, for: call.document, of: call.namedApp.id, call.context
     )
     return Response(isNew ? .created : .ok, json: text)
   }

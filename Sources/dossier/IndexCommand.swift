@@ -3,6 +3,7 @@ import Documents
 import Runtime
 import HTTP
 import JSON
+import Tenancy
 
 struct IndexCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -37,14 +38,15 @@ struct IndexCommand: ParsableCommand {
 
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
-        let app = options.app ?? context.defaultApp
+        let app = try await context.record(of: options.app)
         let kind = attributes.last?.value ?? "text"
         let index = try await context.run { context async throws(Failure) in
-          try await SearchIndexes.add(path, kind: kind, to: app, context)
+          try await SearchIndexes.add(path, kind: kind, to: app.id, context)
         }
         try await context.finish(index, "users")
         return CommandOutput([
-          "app": .string(app), "path": .string(index.path), "kind": .string(kind), "state": "ready",
+          "app": .string(app.name), "path": .string(index.path), "kind": .string(kind),
+          "state": "ready",
         ])
       }
     }
@@ -70,19 +72,17 @@ struct IndexCommand: ParsableCommand {
 
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
-        let app = options.app ?? context.defaultApp
+        let app = try await context.record(of: options.app)
         let index = try await context.run { context async throws(Failure) in
-          try await SearchIndexes.index(on: path, of: app, context)
+          try await SearchIndexes.index(on: path, of: app.id, context)
         }
         try consent.ask("Delete the search index on \(path)? Searches by it will fail.")
         let indexes = try await context.run { context async throws(Failure) in
-          try await SearchIndexes.remove(index.id, from: app, context)
-          return try await SearchIndexes.all(of: app, context).filter {
-            $0.id == index.id
-          }
+          try await SearchIndexes.remove(index.id, from: app.id, context)
+          return try await SearchIndexes.all(of: app.id, context).filter { $0.id == index.id }
         }
         for index in indexes { try await context.finish(index, "values") }
-        return CommandOutput(["app": .string(app), "path": .string(path)])
+        return CommandOutput(["app": .string(app.name), "path": .string(path)])
       }
     }
   }

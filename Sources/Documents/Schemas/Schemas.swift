@@ -20,20 +20,19 @@ import Tenancy
   /// - Parameters:
   ///   - text: the text of the schema, stored unchanged.
   ///   - document: the kind.
-  ///   - app: the name of the app.
+  ///   - app: the app.
   ///   - context: the context of the request.
   /// - Returns: whether the app had no schema for the kind before.
-  /// - Throws: `.invalid` with the place in the schema, `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.invalid` with the place in the schema, `.databaseUnavailable`.
   package static func set(
-    _ text: [UInt8], for document: DocumentKind, of app: String, _ context: RequestContext
+    _ text: [UInt8], for document: DocumentKind, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> Bool {
     _ = try compiled(text)
-    let id = try await Apps.record(of: app, context).id
     return try await context.transaction { transaction async throws(Failure) in
-      let known = transaction.send(SchemaQueries.known, id, document)
-      _ = transaction.send(SchemaQueries.set, id, document, SchemaID(), TextBytes(text))
+      let known = transaction.send(SchemaQueries.known, app, document)
+      _ = transaction.send(SchemaQueries.set, app, document, SchemaID(), TextBytes(text))
       Event("schema_set", detail: ["kind": .string(document.pathName)]).record(
-        in: transaction, app: id
+        in: transaction, app: app
       )
       return try await known.rows().isEmpty
     }
@@ -64,37 +63,34 @@ import Tenancy
 
   /// Returns an app's schemas without their texts.
   ///
-  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.databaseUnavailable`.
   package static func list(
-    of app: String, _ context: RequestContext
+    of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> [SchemaInfo] {
-    let id = try await Apps.record(of: app, context).id
-    return try await context.read(SchemaQueries.list, id)
+    try await context.read(SchemaQueries.list, app)
   }
 
   /// Returns the text of a schema.
   ///
-  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   package static func text(
-    for document: DocumentKind, of app: String, _ context: RequestContext
+    for document: DocumentKind, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> [UInt8] {
-    let id = try await Apps.record(of: app, context).id
-    let rows = try await context.read(SchemaQueries.text, id, document)
+    let rows = try await context.read(SchemaQueries.text, app, document)
     guard let row = rows.first else { throw .notFound }
     return row.text
   }
 
   /// Removes a schema, so that documents of its kind are no longer validated.
   ///
-  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   package static func remove(
-    for document: DocumentKind, of app: String, _ context: RequestContext
+    for document: DocumentKind, of app: AppID, _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, context).id
     try await context.act("schema_remove") { transaction async throws(Failure) in
-      try await transaction.run(SchemaQueries.remove, id, document).first
+      try await transaction.run(SchemaQueries.remove, app, document).first
     } recording: { _ in
-      (id, ["kind": .string(document.pathName)])
+      (app, ["kind": .string(document.pathName)])
     }
   }
 

@@ -14,31 +14,30 @@ package enum SearchIndexes {
   /// - Parameters:
   ///   - path: the path as filters spell it, such as `metadata.theme`.
   ///   - kind: the kind of its values: `text`, `number` or `boolean`.
-  ///   - app: the name of the app.
+  ///   - app: the app.
   ///   - context: the context of the request.
   /// - Returns: the index; the existing one if it is still being built.
   /// - Throws: `.invalid`, `.indexExists`, `.tooManyIndexes`, `.unknownApp`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func add(
-    _ path: String, kind: String, to app: String, _ context: RequestContext
+    _ path: String, kind: String, to app: AppID, _ context: RequestContext
   ) async throws(Failure) -> SearchIndex {
     let (document, names) = try check(path, kind)
-    let id = try await Apps.record(of: app, context).id
     return try await context.transaction { transaction async throws(Failure) in
       // Serializes declarations of one app, for the limit.
-      _ = transaction.send(AppsAdministrationQueries.lock, app)
-      let all = try await transaction.run(SearchIndexQueries.list, id)
+      try await transaction.lockApp(app)
+      let all = try await transaction.run(SearchIndexQueries.list, app)
       if let same = all.first(where: { $0.isOn(document, names) }) {
         guard same.kind.rawValue == kind, same.state == .building else { throw .indexExists }
         return same
       }
       guard all.count < limit else { throw .tooManyIndexes(limit: limit) }
       let index = IndexID()
-      _ = transaction.send(SearchIndexQueries.add, id, index, document, TextArray(names), kind)
+      _ = transaction.send(SearchIndexQueries.add, app, index, document, TextArray(names), kind)
       Event("index_add", detail: ["path": .string(path), "kind": .string(kind)]).record(
-        in: transaction, app: id
+        in: transaction, app: app
       )
-      let made = try await transaction.run(SearchIndexQueries.find, id, index)
+      let made = try await transaction.run(SearchIndexQueries.find, app, index)
       return try made.first.orUnforeseen("an index that was declared")
     }
   }
@@ -64,9 +63,9 @@ package enum SearchIndexes {
 
   /// Returns the searchable paths: indexed members of the profile, and declared indexes.
   ///
-  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func list(
-    of app: String, _ context: RequestContext
+    of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> [SearchPath] {
     let declared = try await all(of: app, context)
     return ProfileMember.allCases.filter(\.isIndexed).map(SearchPath.member)
@@ -75,19 +74,18 @@ package enum SearchIndexes {
 
   /// Returns the declared indexes.
   ///
-  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func all(
-    of app: String, _ context: RequestContext
+    of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> [SearchIndex] {
-    let id = try await Apps.record(of: app, context).id
-    return try await context.read(SearchIndexQueries.list, id)
+    try await context.read(SearchIndexQueries.list, app)
   }
 
   /// Returns the index on a path, as filters spell it.
   ///
-  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func index(
-    on path: String, of app: String, _ context: RequestContext
+    on path: String, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> SearchIndex {
     let all = try await all(of: app, context)
     guard let (document, names) = try? Filter.path(path),
@@ -98,17 +96,16 @@ package enum SearchIndexes {
 
   /// Marks an index for removal; `finish` then deletes its values.
   ///
-  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    _ index: IndexID, from app: String, _ context: RequestContext
+    _ index: IndexID, from app: AppID, _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, context).id
     try await context.act("index_remove") { transaction async throws(Failure) in
-      let found = try await transaction.run(SearchIndexQueries.find, id, index).first
-      _ = transaction.send(SearchIndexQueries.remove, id, index)
+      let found = try await transaction.run(SearchIndexQueries.find, app, index).first
+      _ = transaction.send(SearchIndexQueries.remove, app, index)
       return found
     } recording: { removed in
-      (id, ["path": .string(removed.path)])
+      (app, ["path": .string(removed.path)])
     }
   }
 

@@ -26,29 +26,28 @@ package enum SigningKeys {
   /// until the last token they signed has expired. No user is logged out.
   /// - Throws: `.unknownApp`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func rotate(
-    of app: String, _ context: RequestContext
+    of app: AppID, _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, context).id
-    let purposes = try await context.read(SigningKeyQueries.purposes, id, on: .large)
+    let purposes = try await context.read(SigningKeyQueries.purposes, app, on: .large)
     var keys: [NewSigningKey] = []
     for purpose in KeyPurpose.allCases
     where purpose == .native || purposes.contains(purpose.rawValue) {
-      keys.append(try await context.keys.newKey(for: purpose, of: id))
+      keys.append(try await context.keys.newKey(for: purpose, of: app))
     }
     try await context.transaction { transaction async throws(Failure) in
       // Serializes rotations of one app.
-      _ = transaction.send(AppsAdministrationQueries.lock, app)
+      try await transaction.lockApp(app)
       for key in keys {
         // Repeats if a worker has created a key between the two statements.
         repeat {
-          _ = transaction.send(SigningKeyQueries.retire, id, key.purpose, verifying)
+          _ = transaction.send(SigningKeyQueries.retire, app, key.purpose, verifying)
         } while try await transaction.send(
-          KeyringQueries.create(key, of: id), returning: String.self
+          KeyringQueries.create(key, of: app), returning: String.self
         ).rows().isEmpty
         Event(
           "key_rotate",
           detail: ["key_id": .string(key.id), "purpose": .string(key.purpose.rawValue)]
-        ).record(in: transaction, app: id)
+        ).record(in: transaction, app: app)
       }
     }
   }
@@ -57,15 +56,14 @@ package enum SigningKeys {
   ///
   /// Its signatures are rejected within a minute, and clients then refresh their tokens. If it was
   /// the current key, the next request that signs creates another.
-  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func remove(
-    _ key: String, of app: String, _ context: RequestContext
+    _ key: String, of app: AppID, _ context: RequestContext
   ) async throws(Failure) {
-    let id = try await Apps.record(of: app, context).id
     try await context.act("key_remove") { transaction async throws(Failure) in
-      try await transaction.run(SigningKeyQueries.remove, id, key).first
+      try await transaction.run(SigningKeyQueries.remove, app, key).first
     } recording: { removed in
-      (id, ["key_id": .string(removed)])
+      (app, ["key_id": .string(removed)])
     }
   }
 }

@@ -210,11 +210,11 @@ extension OwnedRecord {
 
   /// Returns the other records of an app, to which none can be added until the transaction ends.
   ///
-  /// - Throws: `.databaseUnavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package func others(
     than key: String, in app: AppID, _ transaction: Transaction
   ) async throws(Failure) -> [Stored<R>] {
-    _ = transaction.send(RecordQueries.lockApp, app)
+    try await transaction.lockApp(app)
     return try await transaction.run(statements.list, app.text)
       .filter { !$0.key.hasSameBytes(as: key) }
   }
@@ -247,10 +247,18 @@ private enum RecordAct: String {
   case create, change, delete
 }
 
+extension Transaction {
+  /// Locks an app until the end, so that what it owns changes one after the other.
+  ///
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  @EventLoop package func lockApp(_ app: AppID) async throws(Failure) {
+    guard try await run(RecordQueries.lockApp, app).first != nil else { throw .unknownApp }
+  }
+}
+
 package enum RecordQueries {
-  /// Locks an app, so that its records change one after the other.
-  static let lockApp = Statement<NoRow, AppID>(
-    "records.lock_app", "select from apps where app_id = $1 for no key update")
+  static let lockApp = Statement<String, AppID>(
+    "records.lock_app", "select app_id from apps where app_id = $1 for no key update")
 
   package static let all: [any PreparedStatement] = [lockApp]
 }
