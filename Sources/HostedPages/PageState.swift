@@ -19,7 +19,7 @@ package struct PageState {
 
   /// The name of a value.
   package enum Value: String, Sendable {
-    // What users enter.
+    // The input of users.
     case name, email, locale, zone
     /// The flow of a code that was emailed.
     case flow
