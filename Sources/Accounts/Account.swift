@@ -2,7 +2,7 @@ import Delivery
 import EventLoop
 import IdentitySubjects
 import JSON
-package import Postgres
+import Postgres
 package import Runtime
 import Tenancy
 
@@ -208,10 +208,6 @@ package enum AccountQueries {
       updated_at = now()
     where user_id = $1
     """)
-
-  package static let all: [any PreparedStatement] = [
-    read, readSigner, create, proveIdentity, addIdentity, setIdentity, verify,
-  ]
 }
 
 extension Failure {

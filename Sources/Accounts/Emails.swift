@@ -2,7 +2,7 @@ import Delivery
 import EventLoop
 import IdentitySubjects
 import JSON
-package import Postgres
+import Postgres
 import RateLimiting
 package import Runtime
 package import Sessions
@@ -464,6 +464,4 @@ package enum EmailChangeQueries {
     select u.user_id, $4, $2, 'email', $3 from users u where u.user_id = $1 and not exists (
       select 1 from identities where user_id = $1 and provider in ('password', 'email'))
     """)
-
-  package static let all: [any PreparedStatement] = [own, former, setSubject, change, relink]
 }

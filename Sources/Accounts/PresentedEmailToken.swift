@@ -2,7 +2,7 @@ package import Delivery
 package import Runtime
 import Sessions
 package import EventLoop
-package import Postgres
+import Postgres
 
 /// A token from a mail that a client presents.
 package struct PresentedEmailToken {
@@ -80,6 +80,4 @@ package enum PresentedEmailTokenQueries {
     select user_id from users
     where user_id = $1 and app_id = $2 and email_verified and blocked_at is null
     """)
-
-  package static let all: [any PreparedStatement] = [isVerified]
 }

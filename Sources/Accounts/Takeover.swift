@@ -2,7 +2,7 @@ import Delivery
 package import Runtime
 import Sessions
 package import EventLoop
-package import Postgres
+import Postgres
 
 /// The takeover of an unverified account by the reader of the mail of its address, or by a back end
 /// that verifies the address.
@@ -60,6 +60,4 @@ package enum TakeoverQueries {
     where user_id = $1
       and coalesce(confirmed_at, created_at) >= to_timestamp($2::bigint / 1000000.0)
     """)
-
-  package static let all: [any PreparedStatement] = [removeFlows, removeConsents, removeFactors]
 }

@@ -157,8 +157,4 @@ package enum StoredAddressQueries {
     "stored_addresses.set_tokens",
     "update mail_tokens set email = $3 where user_id = $1 and email_key(email) = $2"
   )
-
-  package static let all: [any PreparedStatement] = [
-    page, holder, stored, take, setAddress, setIdentity, setReserved, setTokens,
-  ]
 }

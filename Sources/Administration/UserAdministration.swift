@@ -342,6 +342,4 @@ package enum UserAdministrationQueries {
     update users set blocked_at = $2::timestamptz, version = version + 1, updated_at = now()
     where user_id = $1
     """)
-
-  package static let all: [any PreparedStatement] = [page, find, setBlocked]
 }

@@ -145,6 +145,4 @@ package enum UserRecordQueries {
     select user_id, foreign_id, last_login_at, login_count
     from users where app_id = $1 and user_id = any ($2::text[])
     """)
-
-  package static let all: [any PreparedStatement] = [read, signIns]
 }

@@ -2,7 +2,7 @@ package import Documents
 import Accounts
 import EventLoop
 package import JSON
-package import Postgres
+import Postgres
 package import Runtime
 
 /// Changes of a user that are made together, or not at all.
@@ -152,6 +152,4 @@ package enum UserRevisionQueries {
       updated_at = now()
     where user_id = $1
     """)
-
-  package static let all: [any PreparedStatement] = [finish]
 }

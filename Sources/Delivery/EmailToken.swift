@@ -210,8 +210,4 @@ package enum MailTokenQueries {
         where t.user_id = $1 and t.purpose = $2
           and t.expires_at > old.expires_at and t.expires_at <= new.expires_at)
     """)
-
-  package static let all: [any PreparedStatement] = [
-    issue, look, take, removeRestores, find, prune,
-  ]
 }

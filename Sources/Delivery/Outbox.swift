@@ -365,9 +365,4 @@ package enum OutboxQueries {
   static let drop = Statement<Int, MailID>(
     "outbox.drop", "delete from mail_outbox where mail_id = $1 returning 1"
   )
-
-  package static let all: [any PreparedStatement] = [
-    add, due, claim, putOff, takeRequest, remove, expired, expire, state, page, ids,
-    retry, drop,
-  ]
 }

@@ -3,7 +3,7 @@ package import Runtime
 import EventLoop
 import JSON
 import Localization
-package import Postgres
+import Postgres
 
 /// A change of a user's credentials: an audit event, and a mail to the owner of the address.
 ///
@@ -227,6 +227,4 @@ package enum SecurityNoticeQueries {
       and (not u.email_verified or email_key(t.email) is distinct from email_key(u.email))
     group by email_key(t.email)
     """)
-
-  package static let all: [any PreparedStatement] = [verifiedEmail, restorableEmails]
 }

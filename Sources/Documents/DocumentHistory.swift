@@ -113,6 +113,4 @@ package enum DocumentHistoryQueries {
     "document_versions_kept.trim",
     "delete from document_versions where user_id = $1 and kind = $2 and version <= $3::bigint"
   )
-
-  package static let all: [any PreparedStatement] = [page, read, keep, trim]
 }

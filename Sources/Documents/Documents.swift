@@ -363,8 +363,6 @@ package enum DocumentsQueries {
           select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
     returning d.body::text, d.version
     """)
-
-  package static let all: [any PreparedStatement] = [read, fetch, version, update, create, delete]
 }
 
 extension Failure {

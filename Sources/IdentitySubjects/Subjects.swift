@@ -234,11 +234,6 @@ package enum SubjectQueries {
     union
     select provider, subject from additional_subjects where user_id = $1
     """)
-
-  package static let all: [any PreparedStatement] = [
-    claim, claimIfFree, takeAddress, linkAddress, takeFreeAddress, holder, signer, identity,
-    release, reserve, addReserved, ofUser,
-  ]
 }
 
 /// The ids by which Auth0's clients know users.
@@ -326,8 +321,6 @@ package enum ForeignIDQueries {
   static let id = Statement<String, UserID>(
     "foreign_ids.id", "select foreign_id from users where user_id = $1 and foreign_id is not null"
   )
-
-  package static let all: [any PreparedStatement] = [id]
 }
 
 extension Client {

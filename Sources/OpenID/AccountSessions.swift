@@ -113,6 +113,4 @@ package enum AccountSessionQueries {
     where \(.isAuthorized)
     order by s.session_id desc
     """)
-
-  package static let all: [any PreparedStatement] = [list]
 }

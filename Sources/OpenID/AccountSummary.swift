@@ -55,6 +55,4 @@ package enum AccountSummaryQueries {
       (select count(distinct k.client_id) from consents k where k.user_id = $1)
     from users c where \(.isAuthorized)
     """)
-
-  package static let all: [any PreparedStatement] = [read]
 }

@@ -4,7 +4,7 @@ package import EventLoop
 import Glibc
 import JSON
 import PasswordHashes
-package import Postgres
+import Postgres
 package import Runtime
 import Sessions
 package import Tenancy
@@ -310,6 +310,4 @@ package enum AuthorizationCodeQueries {
       request = request - 'state', expires_at = now() + $4::interval
     where app_id = $1 and authorization_id = $2
     """)
-
-  package static let all: [any PreparedStatement] = [issue, ended, lock, redeem]
 }

@@ -1,6 +1,6 @@
 package import EventLoop
 import JSON
-package import Postgres
+import Postgres
 import RateLimiting
 package import Runtime
 
@@ -192,8 +192,6 @@ package enum AuthorizationQueries {
     where app_id = $1 and authorization_id = $2 and code_hash is null and expires_at > now()
     returning step
     """)
-
-  package static let all: [any PreparedStatement] = [begin, find, expired, claim, settle]
 }
 
 package typealias AuthorizationID = ID<Authorization>

@@ -191,8 +191,6 @@ package enum BrowserUserQueries {
       and not (\(.staysOffline))
     limit 1
     """)
-
-  package static let all: [any PreparedStatement] = [ofClient, newestOfClient, ofClients]
 }
 
 /// The random value in a cookie that identifies a browser to the pages.

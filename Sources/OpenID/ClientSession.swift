@@ -252,8 +252,4 @@ package enum ClientSessionQueries {
     select c.user_id from users c join sessions s on s.user_id = $1 and s.session_id = $2::text
     where \(.isAuthorized) and \(.isRefreshable(longest: "$3::interval", mfa: "$4::boolean"))
     """)
-
-  package static let all: [any PreparedStatement] = [
-    makeRoom, open, successor, find, live, refreshable,
-  ]
 }

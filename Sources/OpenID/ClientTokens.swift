@@ -1,6 +1,6 @@
 package import EventLoop
 import JSON
-package import Postgres
+import Postgres
 import RateLimiting
 package import Runtime
 import Sessions
@@ -97,8 +97,6 @@ package enum ClientTokenQueries {
   static let isBlocked = Statement<Bool, UserID>(
     "client_tokens.is_blocked", "select blocked_at is not null from users where user_id = $1"
   )
-
-  package static let all: [any PreparedStatement] = [isBlocked]
 }
 
 /// The signed assertions by which clients authenticate in place of their secret.

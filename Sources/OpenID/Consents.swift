@@ -153,6 +153,4 @@ package enum ConsentQueries {
     update sessions set ended_at = now(), end_reason = 'consent_revoke'
     where user_id = $1 and client_id = $2 and ended_at is null
     """)
-
-  package static let all: [any PreparedStatement] = [scope, allow, list, revoke, endSessions]
 }

@@ -1,7 +1,7 @@
 import IdentitySubjects
 import Tenancy
 import JSON
-package import Postgres
+import Postgres
 import Runtime
 
 /// A user of a link, with the identities that it signs in with.
@@ -219,8 +219,4 @@ package enum UserLinkQueries {
     insert into identities (user_id, identity_id, app_id, provider, subject, verified_via_mail_only)
     values ($1, $3, $2, $4, $5, $6)
     """)
-
-  package static let all: [any PreparedStatement] = [
-    issued, anyIssued, party, fresh, setAddress, adopt, count, known, create, addIdentity,
-  ]
 }

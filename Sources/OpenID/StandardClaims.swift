@@ -3,7 +3,7 @@ import Documents
 package import EventLoop
 import Encoding
 package import JSON
-package import Postgres
+import Postgres
 package import Runtime
 package import Tenancy
 
@@ -135,6 +135,4 @@ package enum StandardClaimQueries {
     "standard_claims.picture",
     "select picture_url from users where user_id = $1 and picture_url is not null"
   )
-
-  package static let all: [any PreparedStatement] = [picture]
 }

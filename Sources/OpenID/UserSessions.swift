@@ -177,6 +177,4 @@ package enum UserSessionQueries {
         then $4::boolean else $3::boolean end
     returning s.session_id, s.device_id
     """)
-
-  package static let all: [any PreparedStatement] = [list, end]
 }

@@ -240,6 +240,4 @@ package enum RolePermissionQueries {
   )
 
   static let changes = PermissionStatements(add: add, remove: remove, scopes: scopes, count: count)
-
-  package static let all: [any PreparedStatement] = [list, servers, add, remove, scopes, count]
 }

@@ -105,9 +105,6 @@ package enum RoleQueries {
   static let clear = Statement<NoRow, UserID, RoleID>(
     "roles.clear", "delete from user_roles where user_id = $1 and role_id = $2"
   )
-
-  package static let all: [any PreparedStatement] =
-    [keep, users, clear] + RoleRecord.table.statements.all
 }
 
 /// The limits of roles.

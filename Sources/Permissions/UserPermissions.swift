@@ -1,6 +1,6 @@
 package import EventLoop
 import JSON
-package import Postgres
+import Postgres
 package import Runtime
 import Sessions
 package import Tenancy
@@ -107,6 +107,4 @@ package enum UserPermissionQueries {
   )
 
   static let changes = PermissionStatements(add: add, remove: remove, scopes: direct, count: count)
-
-  package static let all: [any PreparedStatement] = [list, allowed, add, remove, direct, count]
 }

@@ -139,6 +139,4 @@ package enum UserRoleQueries {
     delete from user_roles where user_id = $1 and role_id = any (string_to_array($2, ' '))
     returning role_id
     """)
-
-  package static let all: [any PreparedStatement] = [list, users, assign, count, remove]
 }

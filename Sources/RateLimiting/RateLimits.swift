@@ -2,7 +2,7 @@ import Encoding
 package import EventLoop
 import JSON
 package import Outbound
-package import Postgres
+import Postgres
 package import Runtime
 
 extension Event {
@@ -238,8 +238,6 @@ package enum AttemptLiftQueries {
     where app_id = $1 and subject > $2 and theoretical_arrival_at > now()
     order by subject limit 1000
     """)
-
-  package static let all: [any PreparedStatement] = [own, refused, forget, page]
 }
 
 package enum AttemptQueries {
@@ -280,8 +278,6 @@ package enum AttemptQueries {
     where app_id = $1 and subject = $2
     returning (extract(epoch from greatest(theoretical_arrival_at, $3::timestamptz) - $3) * 1000000)::bigint
     """)
-
-  package static let all: [any PreparedStatement] = [spend, ahead, giveBack]
 }
 
 /// Logins that were refused though no password was guessed.

@@ -148,8 +148,6 @@ package enum PrincipalQueries {
   package static let live = Statement<String, UserID, Principal>(
     "principal.live", "select c.user_id from users c where \(.isAuthorized)"
   )
-
-  package static let all: [any PreparedStatement] = [live]
 }
 
 /// Calculations whose cost grows with the data of a client.

@@ -3,7 +3,7 @@ package import EventLoop
 import Glibc
 import IdentitySubjects
 package import JSON
-package import Postgres
+import Postgres
 package import Runtime
 import WebTokens
 
@@ -332,6 +332,4 @@ package enum AccountClaimQueries {
   static let read = Statement<AccountClaimRow, UserID>(
     "account_claims.read", "select email, email_verified, anonymous from users where user_id = $1"
   )
-
-  package static let all: [any PreparedStatement] = [read]
 }

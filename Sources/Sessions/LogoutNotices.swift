@@ -2,7 +2,7 @@ import Delivery
 package import EventLoop
 import IdentitySubjects
 import JSON
-package import Postgres
+import Postgres
 package import Runtime
 import Tenancy
 
@@ -139,6 +139,4 @@ package enum LogoutNoticeQueries {
       and (ended_at is not null or $2::boolean and expires_at > now())
     returning session_id, client_id, issuer, coalesce(end_reason, '')
     """)
-
-  package static let all: [any PreparedStatement] = [due, take]
 }

@@ -126,8 +126,4 @@ package enum SessionCreationQueries {
       least(coalesce(to_timestamp($12::bigint), now()), now()), $13, $14, $15, $16, $17,
       $18)
     """)
-
-  package static let all: [any PreparedStatement] = [
-    enterDevice, requireRoom, countLogin, makeRoom, recordSurplus, enterPlace, insert,
-  ]
 }

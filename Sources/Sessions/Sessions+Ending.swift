@@ -270,8 +270,6 @@ package enum SessionsAdministrationQueries {
         select 1 from identities i where i.user_id = $1 and i.provider = $2))
     returning s.session_id, s.device_id
     """)
-
-  package static let all: [any PreparedStatement] = [provider, users, end]
 }
 
 /// A live session, as its user sees it.

@@ -260,9 +260,4 @@ package enum SessionsQueries {
     where \(.isAuthorized)
     order by s.id desc
     """)
-
-  package static let all: [any PreparedStatement] = [
-    lockUser, retire, renew, raiseAssurance, replaceSecret, ofCaller, rotate, superseded, end,
-    leaveDevices, page,
-  ]
 }

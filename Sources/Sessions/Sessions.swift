@@ -225,8 +225,6 @@ package enum StandingSessionQueries {
       and meets_mfa($5::boolean, s.amr, s.provider, u.anonymous)
     order by s.session_id desc limit 1
     """)
-
-  package static let all: [any PreparedStatement] = [find]
 }
 
 extension Sessions {
@@ -267,8 +265,6 @@ package enum CredentialRevocationQueries {
     with keys as (delete from api_keys where user_id = $1)
     update users set version = version + 1, updated_at = now() where user_id = $1
     """)
-
-  package static let all: [any PreparedStatement] = [removeIdentities, removeKeys]
 }
 
 /// How the caller's session began, and the name of its style.

@@ -4,7 +4,7 @@ import EventLoop
 import Glibc
 import JSON
 import Encoding
-package import Postgres
+import Postgres
 import WebTokens
 
 /// Sessions whose refresh token is a JWT that does not rotate.
@@ -135,6 +135,4 @@ package enum SignedSessionQueries {
       and meets_mfa($5::boolean, s.amr, s.provider, c.anonymous)
     returning s.session_id
     """)
-
-  package static let all: [any PreparedStatement] = [renew]
 }

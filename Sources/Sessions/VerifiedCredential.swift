@@ -1,5 +1,5 @@
 package import EventLoop
-package import Postgres
+import Postgres
 package import Runtime
 package import Tenancy
 
@@ -146,6 +146,4 @@ package enum CredentialQueries {
       and exists (
         select 1 from api_keys where user_id = $1 and key_id = $2 and disabled_at is null))
     """)
-
-  package static let all: [any PreparedStatement] = [user, password, email, identity, apiKey]
 }

@@ -3,17 +3,16 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The statements of the domain.
-let allStatements = AllQueries.statements
-
 /// Tests that `allStatements` is complete, since no test prepares a missing statement.
+///
+/// `Tests/statements` writes the list.
 @Suite struct StatementListTests {
   @Test func `every declared statement is listed`() throws {
     let (declared, unreadable) = try Self.declarations()
     #expect(unreadable == [])
     let listed = Set(allStatements.map { "\($0.name)" })
-    #expect(declared.subtracting(listed).sorted() == [])
-    #expect(listed.subtracting(declared).sorted() == [])
+    #expect(declared.subtracting(listed).sorted() == [], "run Tests/statements")
+    #expect(listed.subtracting(declared).sorted() == [], "run Tests/statements")
   }
 
   /// Returns the names of the statements in the sources, and the places that this test cannot read.

@@ -2,7 +2,7 @@ import Encoding
 package import EventLoop
 import JSON
 import PasswordHashes
-package import Postgres
+import Postgres
 import RateLimiting
 package import Runtime
 import Tenancy
@@ -255,8 +255,6 @@ package enum FlowQueries {
     where place = $1 and app_id = $2 and email_key = $3 and purpose = $4
     returning flow_id
     """)
-
-  package static let all: [any PreparedStatement] = [write, spend, tries, newest, use]
 }
 
 extension AuthenticationFlow {
@@ -396,6 +394,4 @@ package enum NetworkFlowQueries {
         order by m.expires_at desc, m.flow_id desc limit 1)
     returning f.flow_id, f.email_key, f.email, f.code_hash = $4
     """)
-
-  package static let all: [any PreparedStatement] = [spend]
 }

@@ -6,7 +6,7 @@ package import Sessions
 import EventLoop
 import Glibc
 import JSON
-package import Postgres
+import Postgres
 
 /// A credential that a user sends, in a live session, to authenticate again.
 package enum ReauthenticationCredential: Sendable {
@@ -194,6 +194,4 @@ package enum FreshProofQueries {
         select 1 from identities i where i.user_id = $1 and i.provider <> 'anonymous')
     from users c where \(.isAuthorized)
     """)
-
-  package static let all: [any PreparedStatement] = [isFresh]
 }

@@ -1,7 +1,7 @@
 import Delivery
 package import EventLoop
 import JSON
-package import Postgres
+import Postgres
 import RateLimiting
 package import Runtime
 package import Sessions
@@ -219,10 +219,6 @@ package enum SecondFactorFlowQueries {
     )
     select require((select count(*) from gone) = 1)
     """)
-
-  package static let all: [any PreparedStatement] = [
-    makeRoom, begin, enrollingUser, giveBack, finish,
-  ]
 }
 
 /// The second step of a sign-in: a code, and the credential that its flow has kept.

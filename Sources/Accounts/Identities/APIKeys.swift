@@ -246,10 +246,6 @@ package enum APIKeyQueries {
     with keys as (delete from api_keys where user_id = $1)
     delete from identities where user_id = $1 and provider = 'api-key'
     """)
-
-  package static let all: [any PreparedStatement] = [
-    make, named, list, opener, setDisabled, use, removeAll,
-  ]
 }
 
 extension APIKeys {

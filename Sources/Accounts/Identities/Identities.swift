@@ -375,10 +375,6 @@ package enum IdentitiesQueries {
     with password as (delete from passwords where user_id = $1)
     delete from mail_tokens where user_id = $1 and purpose <> 'restore'
     """)
-
-  package static let all: [any PreparedStatement] = [
-    list, keepClaims, setAddress, restoreEnd, isNoGuest, forgetKey, others, unlink, removePassword,
-  ]
 }
 
 extension Failure {

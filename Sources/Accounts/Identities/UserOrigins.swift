@@ -1,6 +1,6 @@
 package import Runtime
 import EventLoop
-package import Postgres
+import Postgres
 
 /// The origin of users, for clients that show or use it.
 package enum UserOrigins {
@@ -80,8 +80,4 @@ package enum UserOriginQueries {
       and not exists (
         select 1 from identities i where i.user_id = $1 and i.provider <> 'password')
     """)
-
-  package static let all: [any PreparedStatement] = [
-    note, wasAnonymous, comeBack, register, isUnused, isBare,
-  ]
 }

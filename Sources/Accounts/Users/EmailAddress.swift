@@ -1,7 +1,7 @@
 import DomainNames
 package import EventLoop
 import Outbound
-package import Postgres
+import Postgres
 import ReferenceData
 package import Runtime
 
@@ -71,8 +71,6 @@ package struct EmailAddress {
 
 package enum EmailAddressQueries {
   static let key = Statement<String, String>("email_addresses.key", "select email_key($1)")
-
-  package static let all: [any PreparedStatement] = [key]
 }
 
 extension EmailAddress {

@@ -2,7 +2,7 @@ import BreachedPasswords
 import Delivery
 package import EventLoop
 import PasswordHashes
-package import Postgres
+import Postgres
 import RateLimiting
 package import Runtime
 package import Sessions
@@ -165,8 +165,6 @@ package enum PasswordQueries {
     update passwords set hash = $3, changed_at = now() where user_id = $1 and hash = $2
     returning user_id
     """)
-
-  package static let all: [any PreparedStatement] = [own, prepare, set, remove, replace]
 }
 
 /// Checks new passwords against the set that the operator installed, if there is one.

@@ -5,7 +5,7 @@ import EventLoop
 import FoundationEssentials
 import Encoding
 import PictureContract
-package import Postgres
+import Postgres
 
 /// The picture of a user.
 package enum Pictures {
@@ -127,6 +127,4 @@ package enum PictureQueries {
     "pictures.show",
     "select body from pictures where user_id = $1 and name = $2 and body is not null"
   )
-
-  package static let all: [any PreparedStatement] = [change, remove, add, show]
 }

@@ -216,8 +216,6 @@ package enum ProfileQueries {
     where \(.isAuthorized) and ($4::bigint[] is null or c.version = any ($4::bigint[]))
     returning \(.profile)
     """)
-
-  package static let all: [any PreparedStatement] = [read, text, change]
 }
 
 /// The profile of a user.

@@ -153,8 +153,6 @@ package enum UserRemovalQueries {
     delete from users where user_id = $1
     returning picture
     """)
-
-  package static let all: [any PreparedStatement] = [version, remove]
 }
 
 package enum UsersQueries {
@@ -180,8 +178,6 @@ package enum UsersQueries {
     )
     update passwords set hash = $3 where user_id = $1 and hash = $2
     """)
-
-  package static let all: [any PreparedStatement] = [create, renewHash]
 }
 
 /// The other rows of which a user's credentials consist, one statement for each table.
@@ -211,6 +207,4 @@ package enum CredentialRowQueries {
     update users set anonymous = false, version = version + 1, updated_at = now()
     where user_id = $1
     """)
-
-  package static let all: [any PreparedStatement] = [addIdentity, addPassword, settle]
 }

@@ -1,7 +1,7 @@
 internal import Crypto
 import EventLoop
 package import JSON
-package import Postgres
+import Postgres
 import RateLimiting
 package import Runtime
 
@@ -303,10 +303,6 @@ package enum PropertyQueries {
     on conflict (user_id, key) do update
     set value = excluded.value, version = excluded.version, updated_at = excluded.updated_at
     """)
-
-  package static let all: [any PreparedStatement] = [
-    read, lock, lockAnonymous, stored, remove, write,
-  ]
 }
 
 extension Failure {

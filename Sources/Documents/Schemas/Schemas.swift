@@ -371,8 +371,4 @@ package enum SchemaQueries {
     where u.app_id = $1 and u.user_id > coalesce($3, '')
     order by u.user_id limit $4::bigint
     """)
-
-  package static let statements: [any PreparedStatement] = [
-    all, text, known, set, list, remove, page,
-  ]
 }

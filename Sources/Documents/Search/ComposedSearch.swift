@@ -415,8 +415,4 @@ package enum SearchValueQueries {
       and coalesce(jsonb_typeof(d.body #> i.path), 'null') = 'null'
       and not \(.isInsideList)
     """)
-
-  package static let all: [any PreparedStatement] = [
-    kinds, indexes, indexesByKind, put, remove,
-  ]
 }

@@ -415,10 +415,4 @@ package enum SearchIndexQueries {
   static let drop = Statement<NoRow, IndexID>(
     "search_indexes.drop", "delete from search_indexes where index_id = $1 and state = 'removing'"
   )
-
-  package static let all: [any PreparedStatement] =
-    [
-      list, unfinished, find, add, remove, settle, isSettled, lockBuilding, users, lockDocument,
-      advance, clear, drop,
-    ] + valued
 }

@@ -61,8 +61,6 @@ package enum AuditQueries {
     where \(.isAuthorized)
     order by e.id desc
     """)
-
-  package static let all: [any PreparedStatement] = [page]
 }
 
 /// The audit log for operators and API clients.
@@ -162,8 +160,6 @@ package enum AuditLogQueries {
     select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id = $2
     """)
-
-  package static let all: [any PreparedStatement] = [user, known, apps, app, after, event]
 }
 
 /// An audit event, as it is read.
@@ -286,8 +282,6 @@ package enum EventQueries {
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
     values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
     """)
-
-  package static let all: [any PreparedStatement] = [record]
 }
 
 /// The session and the device that an event concerns.

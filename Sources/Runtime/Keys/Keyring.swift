@@ -87,7 +87,7 @@ package enum KeyringQueries {
     PendingQuery(create, app, key.id, key.purpose, key.purpose.algorithm, key.publicKey, key.sealed)
   }
 
-  private static let create = Statement<
+  static let create = Statement<
     String, AppID, String, KeyPurpose, String, BinaryBytes, BinaryBytes
   >(
     "keyring.create",
@@ -96,6 +96,4 @@ package enum KeyringQueries {
     values ($1, $2, $3, $4, $5, $6)
     on conflict do nothing returning key_id
     """)
-
-  package static let all: [any PreparedStatement] = [AppKeys.load, create]
 }

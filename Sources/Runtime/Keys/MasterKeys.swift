@@ -84,8 +84,6 @@ package enum MasterKeysQueries {
     "master_keys.sealed_keys",
     "select app_id || ' ' || key_id, private_key from signing_keys order by created_at desc limit 8"
   )
-
-  package static let all: [any PreparedStatement] = [list, add, sealedKeys]
 }
 
 extension MasterKeys {
@@ -194,7 +192,7 @@ extension MasterKeys {
 }
 
 /// A secret with the key of its row.
-private struct SealedRow: RowDecodable {
+struct SealedRow: RowDecodable {
   let key: String
   let rest: String
   let sealed: [UInt8]
@@ -210,7 +208,7 @@ private struct SealedRow: RowDecodable {
 }
 
 /// The secrets of a table.
-private struct SealedRows {
+struct SealedRows {
   let kind: String
   /// Returns 500 secrets of all shards, after a key.
   let page: Statement<SealedRow, String, String>
@@ -299,9 +297,4 @@ package enum ReencryptionQueries {
   static let olderRecoveryCodes = Statement<Int, String>(
     "reencryption.older_recovery_codes", "select count(*) from recovery_codes where created_at < $1"
   )
-
-  package static let all: [any PreparedStatement] =
-    SealedRows.all.flatMap { rows -> [any PreparedStatement] in
-      [rows.page, rows.change, rows.removal]
-    } + [forgetOthers, since, olderKeys, olderClients, olderRecoveryCodes]
 }

@@ -1,6 +1,6 @@
 import Delivery
 package import EventLoop
-package import Postgres
+import Postgres
 package import Runtime
 
 /// The device of a sign-in.
@@ -125,8 +125,6 @@ package enum NewDeviceQueries {
     select count(*) from device_accounts where user_id = $1
     having count(*) > 0 and not bool_or(device_id = $2)
     """)
-
-  package static let all: [any PreparedStatement] = [isNew]
 }
 
 /// The choice of the next active user of a device, after its active user logs out.
@@ -209,6 +207,4 @@ package enum KnownNetworkQueries {
       where s.key_id is null and (s.ended_at is null or s.end_reason in ('logout', 'login'))
         and s.address <<= network(set_masklen($2::inet, case family($2::inet) when 4 then 32 else 64 end)))
     """)
-
-  package static let all: [any PreparedStatement] = [has]
 }

@@ -413,11 +413,6 @@ package enum DevicesQueries {
     """
     update devices set user_ids = $3::text[] where device_id = $1 and user_ids = $2::text[]
     """)
-
-  package static let all: [any PreparedStatement] = [
-    record, use, lock, user, assurance, activate, deactivate, refresh, leave, removeAccount,
-    removeUser, replaceUsers,
-  ]
 }
 
 /// Pieces of statements about the device `$1`.

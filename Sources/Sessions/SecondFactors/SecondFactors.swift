@@ -343,13 +343,6 @@ package enum SecondFactorQueries {
     "recovery_codes.use",
     "delete from recovery_codes where user_id = $1 and code_hash = $2 returning user_id"
   )
-
-  package static let all: [any PreparedStatement] = [
-    removeUnconfirmed, add, account, factors, isEnrolled, requireNone, isMet, confirm, use, list,
-    remove,
-    removeAll,
-    removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
-  ]
 }
 
 extension Failure {

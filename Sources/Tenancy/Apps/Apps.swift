@@ -348,10 +348,6 @@ package enum AppsAdministrationQueries {
     update apps set settings = $2::jsonb, version = version + 1, updated_at = now()
     where app_id = $1
     """)
-
-  package static let all: [any PreparedStatement] = [
-    create, createManagementAPI, list, find, lock, removeHosts, addHosts, change,
-  ]
 }
 
 extension Failure {

@@ -59,8 +59,6 @@ package enum ClientOriginQueries {
         else o.url end) u (origin)
     where c.app_id is not null and c.disabled_at is null and u.origin is not null
     """)
-
-  package static let statements: [any PreparedStatement] = [all]
 }
 
 /// An origin of web pages, written as browsers do.

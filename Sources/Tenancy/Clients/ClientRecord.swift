@@ -191,7 +191,4 @@ package enum ClientAdministrationQueries {
     update clients set secret_hash = $2, secret_created_at = now(), version = version + 1
     where client_id = $1
     """)
-
-  package static let all: [any PreparedStatement] =
-    [setSecret] + ClientRecord.table.statements.all
 }

@@ -1,7 +1,7 @@
 import Encoding
 package import EventLoop
 package import JSON
-package import Postgres
+import Postgres
 package import Runtime
 
 /// The rules for URLs of clients.
@@ -162,6 +162,4 @@ package enum LogoutURLQueries {
     where c.app_id = $1 and c.disabled_at is null and split_part(u.url, '?', 1) = $2
     limit 1
     """)
-
-  package static let all: [any PreparedStatement] = [find]
 }

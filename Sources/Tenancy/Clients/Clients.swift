@@ -1,7 +1,7 @@
 package import Runtime
 import EventLoop
 import Encoding
-package import Postgres
+import Postgres
 
 /// The clients of apps and of the operator.
 package enum Clients {
@@ -137,6 +137,4 @@ package enum ClientQueries {
     \(.client)
     where client_id = $1 and app_id = $2
     """)
-
-  package static let all: [any PreparedStatement] = [authenticate, find, findShowing, known]
 }

@@ -58,8 +58,6 @@ package enum HostQueries {
     select name, version, master_key, settings::text from hosts
     where seen_at > now() - interval '1 hour' order by name
     """)
-
-  package static let all: [any PreparedStatement] = [record, list]
 }
 
 /// A keyed hash of each setting that all hosts share; hosts compare these instead of the values.

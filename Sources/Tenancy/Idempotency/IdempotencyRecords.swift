@@ -197,6 +197,4 @@ package enum IdempotencyQueries {
     "idempotency_keys.forget",
     "delete from idempotency_keys where app_id = $1 and owner = $2 and key_hash = $3 and answer is null"
   )
-
-  package static let all: [any PreparedStatement] = [count, begin, find, keep, forget]
 }

@@ -299,7 +299,4 @@ package enum IssuerQueries {
   package static let issuers = Statement<String, AppID>(
     "issuers.issuers", "select distinct issuer from issuers where app_id = $1"
   )
-
-  package static let all: [any PreparedStatement] =
-    [named, issuers] + IssuerRecord.table.statements.all
 }

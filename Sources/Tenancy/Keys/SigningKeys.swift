@@ -117,8 +117,6 @@ package enum SigningKeyQueries {
     "signing_keys.remove",
     "delete from signing_keys where app_id = $1 and key_id = $2 returning key_id"
   )
-
-  package static let all: [any PreparedStatement] = [list, purposes, retire, remove]
 }
 
 extension PublicKey {

@@ -245,6 +245,4 @@ package enum ReadinessQueries {
     insert into hosts (name, version, master_key, settings, seen_at)
     values ($1, '', '', merge_patch('{}', jsonb_build_object('attempt', $2::text)), now())
     """)
-
-  package static let all: [any PreparedStatement] = [server, version, app, facts, lateMails, write]
 }

@@ -259,6 +259,4 @@ extension Transaction {
 package enum RecordQueries {
   static let lockApp = Statement<String, AppID>(
     "records.lock_app", "select app_id from apps where app_id = $1 for no key update")
-
-  package static let all: [any PreparedStatement] = [lockApp]
 }

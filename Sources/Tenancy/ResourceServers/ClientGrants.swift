@@ -188,6 +188,4 @@ package enum ClientGrantQueries {
     """
     delete from client_grants where client_id = $1 and resource_server_id = $2 returning app_id
     """)
-
-  package static let all: [any PreparedStatement] = [scopes, list, ofApp, set, remove]
 }

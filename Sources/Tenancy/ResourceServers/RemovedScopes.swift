@@ -1,5 +1,5 @@
 import EventLoop
-package import Postgres
+import Postgres
 import Runtime
 
 /// Takes the scopes that an API has no longer from those who have them as permissions.
@@ -59,6 +59,4 @@ package enum RemovedScopeQueries {
     where user_id = $1 and resource_server_id = $2
       and ($3::text is null or scope = any (string_to_array($3, ' ')))
     """)
-
-  package static let all: [any PreparedStatement] = [settle, users, forget]
 }

@@ -1,7 +1,7 @@
 import Encoding
 package import EventLoop
 import JSON
-package import Postgres
+import Postgres
 package import Records
 package import Runtime
 
@@ -207,9 +207,6 @@ package enum ResourceServerQueries {
     select \(columns), '' from resource_servers r
     where r.app_id = $1 and r.identifier = any ($2::text[])
     """)
-
-  package static let all: [any PreparedStatement] =
-    [find, findAny] + ResourceServerRecord.table.statements.all
 }
 
 // MARK: What operators do

@@ -219,8 +219,6 @@ package enum ExportQueries {
     select json_build_object('created_at', created_at, 'last_seen_at', last_seen_at)::text
     from devices where device_id = $1
     """)
-
-  package static let all: [any PreparedStatement] = [everything, device]
 }
 
 extension Export {

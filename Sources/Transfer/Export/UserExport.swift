@@ -1,7 +1,7 @@
 package import Runtime
 package import EventLoop
 import JSON
-package import Postgres
+import Postgres
 
 /// All users of an app, as lines for an import.
 ///
@@ -104,6 +104,4 @@ package enum UserExportQueries {
     where u.app_id = $1 and u.user_id > coalesce($2, '')
     order by u.user_id limit $3::bigint
     """)
-
-  package static let all: [any PreparedStatement] = [page]
 }

@@ -1,4 +1,4 @@
-package import Postgres
+import Postgres
 import Runtime
 import Sessions
 import Tenancy
@@ -211,10 +211,4 @@ package enum ImportQueries {
       results_before = results_before + octet_length(results), results = ''
     where app_id = $1 and import_id = $2 and finished_at is null returning true
     """)
-
-  package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, emailKeys, subjects, users, identitiesOfUsers, apps, events,
-    done, create, passwords, identities, claims, roles, documents, moveEvents, update,
-    removeMails, readdress, addForeignID, authenticators,
-  ]
 }

@@ -4,7 +4,7 @@ package import Runtime
 package import Tenancy
 import EventLoop
 import JSON
-package import Postgres
+import Postgres
 
 extension Apps {
   /// Deletes an app with its users and all its data, including its audit events.
@@ -118,8 +118,4 @@ package enum AppsDeletionQueries {
     "apps.events",
     "select user_id, event_id from audit where app_id = $1 order by event_id limit 1000"
   )
-
-  package static let all: [any PreparedStatement] = [
-    users, subjects, deleteSubject, deleteIndexes, deleteImports, delete, events,
-  ]
 }

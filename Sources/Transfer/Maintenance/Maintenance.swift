@@ -294,13 +294,13 @@ package enum MaintenanceQueries {
   static let batch = 1_000
 
   /// Deletes imports that have not continued for 30 days.
-  private static let imports = Statement<Int>(
+  static let imports = Statement<Int>(
     "maintenance.imports",
     "delete from imports where changed_at < now() - interval '30 days' returning 1"
   )
 
   /// Deletes hosts that have served nothing for a week.
-  private static let hosts = Statement<Int>(
+  static let hosts = Statement<Int>(
     "maintenance.hosts", "delete from hosts where seen_at < now() - interval '7 days' returning 1"
   )
 
@@ -380,10 +380,4 @@ package enum MaintenanceQueries {
     "maintenance.mark_versions",
     "update document_versions set kept = $3 where user_id = $1 and kind = $2 and kept > $3"
   )
-
-  package static let all: [any PreparedStatement] =
-    ExpiredRows.all.map(\.page) + ExpiredRows.all.map(\.deletion) + local + [
-      apps, oldEvents, oldChanges, removeEvent, excessVersions, lockDocument, trimVersions,
-      markVersions,
-    ]
 }

@@ -1,7 +1,7 @@
 import Accounts
 import EventLoop
 import IdentitySubjects
-package import Postgres
+import Postgres
 import Runtime
 import Sessions
 
@@ -196,8 +196,4 @@ package enum UnusedQueries {
       and last_seen_at < now() - interval '1 day'
     returning device_id
     """)
-
-  package static let all: [any PreparedStatement] = [
-    users, find, lock, devices, deviceAccounts, removeDevice,
-  ]
 }
