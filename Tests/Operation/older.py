@@ -16,14 +16,13 @@ def git(*words):
 
 
 def version():
-    """Returns the newest tag of a release, else the oldest commit that can be upgraded from.
+    """Returns the commit of the last release, else the oldest commit that can be upgraded from.
 
     Without a release, files of migrations may still change. So that commit is the oldest from which
     on all commits have only files that are here unchanged.
     """
-    tags = git("tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname").split()
-    if tags:
-        return tags[0]
+    if commits := released():
+        return commits[-1]
     present = migrations("HEAD")
     found = None
     for commit in git("rev-list", "--first-parent", "HEAD").split():
@@ -31,6 +30,12 @@ def version():
             break
         found = commit
     return found
+
+
+def released():
+    """Returns the commits of the releases, which `deploy/release` records."""
+    lines = (ROOT / "deploy/releases").read_text().splitlines()
+    return [line.split()[1] for line in lines if line and not line.startswith("#")]
 
 
 def migrations(commit):
