@@ -141,7 +141,6 @@ let package = Package(
     .target(name: "HTTP", dependencies: ["Encoding"], swiftSettings: house + unchecked),
     .target(
       name: "Localization", dependencies: ["DomainNames", "Encoding", "HTTP", "JSON"],
-      resources: [.embedInCode("Languages/en.json"), .embedInCode("Languages/de.json")],
       swiftSettings: domain
     ),
     .target(
@@ -274,7 +273,7 @@ let package = Package(
     .target(
       name: "WireKit",
       dependencies: [
-        "Records", "RateLimiting",
+        "Records", "RateLimiting", "Localization",
         "Accounts", "Runtime", "Sessions", "Tenancy", "EventLoop", "Encoding", "HTTP", "JSON",
       ],
       swiftSettings: domain + unchecked
@@ -377,7 +376,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Records", "RateLimiting", "HostedPages",
+        "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
@@ -410,7 +409,7 @@ let package = Package(
         "Configuration", "Accounts", "Delivery", "Distribution", "Documents",
         "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON",
         "Encoding",
-        "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
+        "Localization", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain + unchecked
@@ -432,7 +431,8 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
-      name: "TestSupport", dependencies: ["Documents", "EventLoop", "Postgres", "Runtime"],
+      name: "TestSupport",
+      dependencies: ["Documents", "EventLoop", "Localization", "Postgres", "Runtime"],
       path: "Tests/TestSupport", swiftSettings: tests
     ),
     .testTarget(
@@ -486,7 +486,8 @@ let package = Package(
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: tests),
     .testTarget(
-      name: "PagesTests", dependencies: ["Encoding", "JSON", "Localization", "Pages"],
+      name: "PagesTests",
+      dependencies: ["Encoding", "JSON", "Localization", "Pages", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "WireTests",
@@ -496,7 +497,7 @@ let package = Package(
         "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
-        "Declarations", "Pages", "Reference",
+        "Declarations", "Pages", "Reference", "Localization",
         "TestSupport", "WireKit",
         "dossier-pictures",
         "dossierd",

@@ -131,9 +131,7 @@ extension AccountVisit {
 
   /// Returns the name of the language of the pages that fits a locale, in that language.
   func name(ofLanguage locale: String) -> String? {
-    let language = locale.split(separator: "-").first.map(String.init) ?? locale
-    return Languages.all.catalogs
-      .first { $0.language.utf8.elementsEqual(language.lowercased().utf8) }?.name ?? locale
+    call.pages.languages.best(for: locale)?.name ?? locale
   }
 }
 

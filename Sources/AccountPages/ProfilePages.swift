@@ -40,7 +40,9 @@ import WireKit
 
   private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
     let profile = try await Profiles.read(of: visit.user, visit.context)
-    let languages = Languages.all.catalogs.map { Field.Option($0.language, .name($0.name)) }
+    let languages = visit.call.pages.languages.catalogs.map {
+      Field.Option($0.language, .name($0.name))
+    }
     let zones = Profiles.zones.map { zone in
       Field.Option(zone, .name(visit.name(ofZone: zone)))
     }

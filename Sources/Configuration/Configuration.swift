@@ -10,6 +10,7 @@ import FoundationEssentials
 package import Glibc
 import HostedPages
 import Imaging
+import Localization
 import ManagementWire
 import OpenID
 import OpenIDWire
@@ -64,6 +65,7 @@ package struct Configuration: Sendable {
   package let pictureProgram: String
   package let pictureFolder: String?
   let breachedPasswords: String?
+  let languages: Languages
   /// The fingerprint of the settings that all hosts share.
   package let fingerprint: SettingsFingerprint
 
@@ -170,6 +172,7 @@ package struct Configuration: Sendable {
         problems.append("breached_passwords: \(error)")
       }
     }
+    languages = Self.languages(in: text(.languageFolder), &problems)
     var source = HTTPSourceSettings()
     let network = text(.issuerNetwork)
     source.allowsPrivateAddresses = network == "any"
@@ -189,6 +192,15 @@ extension Configuration {
   private static func sibling(_ name: String) -> String {
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return own.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/\(name)"
+  }
+
+  private static func languages(in folder: String, _ problems: inout [String]) -> Languages {
+    do throws(CatalogError) {
+      return try Languages(in: folder)
+    } catch {
+      problems.append("language_folder: \(error)")
+      return .none
+    }
   }
 
   private static func destination(
@@ -250,7 +262,7 @@ extension Configuration {
     report: @escaping @EventLoop (String) -> Void
   ) -> Dependencies {
     let keys = Keyring(master: masterKey, database: database)
-    let pages = AppPages()
+    let pages = AppPages(languages)
     // Each kind of call has its own places, so that a slow receiver delays no sign-in.
     let (keySets, notices) = (HTTPSource(issuerSource), HTTPSource(noticeSource))
     return Dependencies(
@@ -327,7 +339,8 @@ extension RecordShape {
   /// The settings of all features and wires.
   package static let all = RecordShape([
     AccountSettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
-    DocumentSettings.self, EventSettings.self, MailSettings.self, BrandingSettings.self,
+    DocumentSettings.self, EventSettings.self, MailSettings.self, AppTexts.self,
+    BrandingSettings.self,
     SignOutSettings.self,
     AppServicesSettings.self, ParraSettings.self, ManagementSettings.self,
   ])

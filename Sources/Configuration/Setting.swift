@@ -39,6 +39,7 @@ package enum Setting: String, CaseIterable {
   case pictureProgram = "picture_program"
   case pictureFolder = "picture_folder"
   case breachedPasswords = "breached_passwords"
+  case languageFolder = "language_folder"
 
   package var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
 
@@ -68,6 +69,7 @@ package enum Setting: String, CaseIterable {
       .mailClientName, .pictureProgram, .pictureFolder, .breachedPasswords:
       ""
     case .mailTLS: "required"
+    case .languageFolder: "/usr/share/dossier/languages"
     case .issuerNetwork: "public"
     }
   }
@@ -89,7 +91,7 @@ package enum Setting: String, CaseIterable {
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
-      .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram:
+      .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram, .languageFolder:
       false
     }
   }
@@ -138,6 +140,8 @@ package enum Setting: String, CaseIterable {
     case .pictureFolder: "folder from which nginx serves pictures; empty keeps them in the database"
     case .breachedPasswords:
       "file of breached passwords, which `dossier breached-password build` makes; empty for none"
+    case .languageFolder:
+      "folder with the texts of pages and emails, a file such as de.json for each language"
     case .internalNetworks:
       "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
     case .log:

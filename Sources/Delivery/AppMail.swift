@@ -2,7 +2,7 @@ import DomainNames
 import Encoding
 package import EventLoop
 import Glibc
-import Localization
+package import Localization
 import Outbound
 package import Runtime
 
@@ -14,12 +14,6 @@ struct AppMail {
   let catalog: Catalog
   /// The language tag of the text.
   let language: String
-
-  /// The time as `2026-04-30 12:00 UTC`.
-  static var timeOfNow: String {
-    let now = CalendarTime(seconds: time(nil), nanoseconds: 0).text
-    return "\(now.prefix(10)) \(now.dropFirst(11).prefix(5)) UTC"
-  }
 
   /// Returns an address spelled out, such as `ada at example dot com`.
   ///
@@ -71,7 +65,8 @@ extension RequestContext {
     let settings = app.mailSettings
     let name = mailer.design.name(of: app)
     let words = settings.texts(
-      of: kind, in: language.map { [$0] } ?? languages, fallback: mailer.design.language(of: app)
+      of: kind, in: language.map { [$0] } ?? languages, mailer.design.languages(of: app),
+      app.texts
     )
     let own = values(words.catalog, name)
     do {
@@ -84,7 +79,7 @@ extension RequestContext {
         to: MailAddress(email),
         values: own.merging([
           "email": AppMail.inWords(DomainName.shown(inAddress: email)), "app": name,
-          "time": AppMail.timeOfNow,
+          "time": words.catalog.text(of: CalendarTime(seconds: time(nil), nanoseconds: 0)),
           "device": words.catalog.device(agent.map(BrowserName.init)),
         ]) { $1 }
       )
@@ -189,24 +184,10 @@ package enum MailKind: CaseIterable, Sendable {
   ///
   /// No default text contains the address: the recipient knows it, and an attacker may have chosen
   /// it.
-  var places: Set<String> {
-    let own: Set<String> =
-      switch self {
-      case .token: ["token", "link"]
-      case .taken, .unknown: []
-      case .change: ["change", "advice", "time"]
-      case .code: ["code", "device", "time"]
-      }
-    return own.union(subjectPlaces)
-  }
+  var places: Set<String> { texts.text.placeholders }
 
   /// The placeholders that a subject may have: no secrets, which lock screens and logs would show.
-  var subjectPlaces: Set<String> {
-    switch self {
-    case .token, .taken, .unknown: ["email", "app"]
-    case .change, .code: ["email", "app", "title"]
-    }
-  }
+  var subjectPlaces: Set<String> { texts.subject.placeholders }
 
   /// The description for operators.
   var meaning: String {
@@ -263,8 +244,8 @@ package struct MailPages: Sendable {
   /// Returns the name of an app, as its users know it.
   func name(of app: App) -> String
 
-  /// Returns the language of an app, for users whose language is unknown.
-  func language(of app: App) -> String
+  /// Returns the languages of an app; the first is for users who prefer none of them.
+  func languages(of app: App) -> Languages
 
   /// Returns the HTML part of a mail, with the words of its text.
   ///

@@ -16,9 +16,8 @@ package struct MailSettings: RecordPart {
   package let answersUnknown: Bool
   /// Whether users get a mail when they sign in on a new device.
   package let tellsNewDevices: Bool
-  /// The operator's texts by setting, without those that are the defaults.
+  /// The operator's texts by setting, without empty ones.
   private let own: [String: String]
-  private let translations: MailTranslations
 
   package init(_ read: inout RecordReader) {
     sender = read.text(
@@ -65,16 +64,6 @@ package struct MailSettings: RecordPart {
       "whether users with a verified address get a mail when they sign in on a device that is new "
         + "to them"
     )
-    translations = MailTranslations(
-      read.object(
-        "mail_translations",
-        ColumnRule(.object) { value in
-          MailTranslations.fault(in: value).map { ("translation", $0) }
-        },
-        "texts of mails in other languages, for users with such a locale: "
-          + "{\"de\": {\"reset_subject\": …, \"reset_text\": …}}"
-      )
-    )
     var own: [String: String] = [:]
     for kind in MailKind.allCases { own.merge(read.texts(of: kind)) { $1 } }
     self.own = own
@@ -82,22 +71,32 @@ package struct MailSettings: RecordPart {
 
   /// Returns the subject and text of a mail in one of the recipient's languages.
   ///
-  /// The operator's translation comes first, then the operator's text, then the default one. The
-  /// operator's text is in the language of the app.
-  func texts(of kind: MailKind, in languages: [String], fallback: String) -> AppMail {
-    func own(_ part: String) -> (text: String, language: String)? {
-      let name = "\(kind.name)_\(part)"
-      return languages.lazy.compactMap { translations.text(name, in: $0) }.first
-        ?? self.own[name].map { ($0, fallback) }
+  /// The app's text of a language comes first, then the one of the setting, which is in the language
+  /// of the app, then the one of the language's file.
+  func texts(
+    of kind: MailKind, in languages: [String], _ catalogs: Languages, _ own: AppTexts
+  ) -> AppMail {
+    let (subjectKey, textKey) = kind.texts
+    let (subject, text) = (self.own["\(kind.name)_subject"], self.own["\(kind.name)_text"])
+    func mail(
+      _ found: (text: String, language: String)?, _ catalog: Catalog, in language: String
+    ) -> AppMail {
+      AppMail(
+        subject: own.text(subjectKey, in: language)?.text ?? subject
+          ?? catalog.source(of: subjectKey),
+        text: found?.text ?? text ?? catalog.source(of: textKey), catalog: catalog,
+        language: found?.language ?? catalog.language
+      )
     }
-    let text = own("text")
-    let wanted = (text.map { [$0.language] } ?? languages) + [fallback]
-    let catalog = wanted.lazy.compactMap { Languages.all.best(for: $0) }.first ?? .english
-    return AppMail(
-      subject: own("subject")?.text ?? catalog.source(of: kind.texts.subject),
-      text: text?.text ?? catalog.source(of: kind.texts.text), catalog: catalog,
-      language: text?.language ?? catalog.language
-    )
+    let usual = catalogs.catalogs[0]
+    for language in languages {
+      let catalog = catalogs.best(for: language)
+      if let found = own.text(textKey, in: language) {
+        return mail(found, catalog ?? usual, in: language)
+      }
+      if text == nil, let catalog { return mail(nil, catalog, in: language) }
+    }
+    return mail(own.text(textKey, in: usual.language), usual, in: usual.language)
   }
 
   private static func isPage(_ text: String) -> Bool {
@@ -112,11 +111,11 @@ extension App {
 extension ColumnRule {
   /// The subject line of a mail.
   static func subject(of kind: MailKind) -> ColumnRule {
-    ColumnRule(.text(1...200)) { fault(subject: $0.string ?? "", text: "", kind.subjectPlaces) }
+    ColumnRule(.text(0...200)) { fault(subject: $0.string ?? "", text: "", kind.subjectPlaces) }
   }
 
   static func body(of kind: MailKind) -> ColumnRule {
-    ColumnRule(.text(1...20_000)) { fault(subject: "", text: $0.string ?? "", kind.places) }
+    ColumnRule(.text(0...20_000)) { fault(subject: "", text: $0.string ?? "", kind.places) }
   }
 
   private static func fault(subject: String, text: String, _ places: Set<String>) -> Fault? {
@@ -130,26 +129,26 @@ extension ColumnRule {
 }
 
 extension RecordReader {
-  /// Reads the two settings of a mail; returns those that differ from the defaults.
+  /// Reads the two settings of a mail; returns those that are not empty.
   fileprivate mutating func texts(of kind: MailKind) -> [String: String] {
     func places(_ names: Set<String>) -> String {
       names.sorted().map { "{{\($0)}}" }.joined(separator: " ")
     }
     let parts = [
       (
-        "subject", ColumnRule.subject(of: kind), Catalog.english.source(of: kind.texts.subject),
+        "subject", ColumnRule.subject(of: kind),
         "subject of \(kind.meaning); placeholders: \(places(kind.subjectPlaces))"
       ),
       (
-        "text", ColumnRule.body(of: kind), Catalog.english.source(of: kind.texts.text),
+        "text", ColumnRule.body(of: kind),
         "text of \(kind.meaning); placeholders: \(places(kind.places))"
       ),
     ]
     var own: [String: String] = [:]
-    for (part, rule, usual, meaning) in parts {
+    for (part, rule, meaning) in parts {
       let name = "\(kind.name)_\(part)"
-      let value = text(name, rule, usual, meaning)
-      if !value.utf8.elementsEqual(usual.utf8) { own[name] = value }
+      let value = text(name, rule, "", meaning + "; if it is empty, the text of its language")
+      if !value.isEmpty { own[name] = value }
     }
     return own
   }

@@ -230,7 +230,7 @@ package struct QueuedMail: Sendable {
     self.id = id
     self.message = message
     // A mail of an earlier version has no language.
-    language = json["language"]?.string ?? Catalog.english.language
+    language = json["language"]?.string ?? Languages.english
     secret = json["secret"]?.string
     label = json["label"]?.string
   }

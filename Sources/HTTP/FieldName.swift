@@ -38,6 +38,7 @@ package struct FieldName: Hashable, Sendable {
   package static let authenticate = FieldName("WWW-Authenticate")
   package static let cacheControl = FieldName("Cache-Control")
   package static let contentDisposition = FieldName("Content-Disposition")
+  package static let contentLanguage = FieldName("Content-Language")
   package static let contentSecurityPolicy = FieldName("Content-Security-Policy")
   package static let entityTag = FieldName("ETag")
   package static let idempotentReplayed = FieldName("Idempotent-Replayed")

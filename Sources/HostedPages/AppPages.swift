@@ -1,6 +1,6 @@
 package import Delivery
 package import EventLoop
-import Localization
+package import Localization
 import Outbound
 import Pages
 package import Runtime
@@ -16,32 +16,30 @@ import WireKit
     let pages: PagesOfApp
   }
 
-  package init() {}
+  private let languages: Languages
+
+  package init(_ languages: Languages) { self.languages = languages }
 
   /// Returns the pages of an app; makes new ones if its settings have changed.
   func pages(of app: App) -> PagesOfApp {
     if let entry = known[app.id], entry.version == app.version { return entry.pages }
-    let pages = PagesOfApp(app)
+    let pages = PagesOfApp(app, languages)
     known[app.id] = Entry(version: app.version, pages: pages)
     return pages
   }
 }
 
 /// The renderer, the languages and the footer of one app's pages.
-struct PagesOfApp: Sendable {
+package struct PagesOfApp: Sendable {
   let renderer: PageRenderer
-  let languages: Languages
+  package let languages: Languages
   private let settings: BrandingSettings
 
-  init(_ app: App) {
+  init(_ app: App, _ languages: Languages) {
     settings = app.brandingSettings
     let branding = app.branding
     renderer = PageRenderer(branding: branding, assets: PageAssets(Stylesheet(branding)))
-    let catalogs = Languages.all.catalogs
-    let first =
-      catalogs.first { $0.language.utf8.elementsEqual(app.brandingSettings.language.utf8) }
-      ?? .english
-    languages = Languages(default: first, others: catalogs.filter { $0.language != first.language })
+    self.languages = languages.with(app.texts.catalogs).with(default: settings.language)
   }
 
   /// The links below each page.
@@ -67,7 +65,7 @@ extension PageAssets {
 extension AppPages: MailDesign {
   package func name(of app: App) -> String { app.branding.name }
 
-  package func language(of app: App) -> String { app.brandingSettings.language }
+  package func languages(of app: App) -> Languages { pages(of: app).languages }
 
   package func html(of mail: QueuedMail, for app: AppID, _ context: RequestContext)
     async throws(Failure) -> String

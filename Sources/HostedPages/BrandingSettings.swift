@@ -57,10 +57,14 @@ package struct BrandingSettings: RecordPart {
     privacy = Destination(
       url: read.url("privacy_url", "the privacy policy of the app, linked below the pages")
     )
-    let languages = Languages.all.catalogs.map(\.language)
     language = read.text(
-      "default_language", ColumnRule(.choice(languages)), Catalog.english.language,
-      "the language of the pages for browsers that prefer none of \(languages.joined(separator: ", "))"
+      "default_language",
+      .text(2...35, "language", "This setting must be a language tag such as de.") {
+        Languages.isTag($0)
+      },
+      Languages.english,
+      "the language of pages and emails for users who prefer none of its languages; English if it "
+        + "has no such language"
     )
   }
 

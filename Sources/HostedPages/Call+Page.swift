@@ -14,7 +14,7 @@ import Records
 
 extension Call {
   /// The pages of the app of the request.
-  var pages: PagesOfApp { context.dependencies[AppPages.self].pages(of: context.app) }
+  package var pages: PagesOfApp { context.dependencies[AppPages.self].pages(of: context.app) }
 
   /// Returns a page as a response.
   ///
@@ -41,6 +41,7 @@ extension Call {
     )
     var response = Response(status)
     response.body = Array(pages.renderer.html(page, view).utf8)
+    response.add(.contentLanguage, catalog.language)
     for field in pages.renderer.headers(of: page).fields {
       response.add(FieldName(field.name), field.value)
     }
@@ -113,14 +114,14 @@ extension Call {
   /// The language that a link of the page has selected; nil without one.
   private var chosenLanguage: String? {
     guard let tag = FormValues(request.query)?[LanguageCookie.parameter] else { return nil }
-    return Languages.all.catalogs.map(\.language).first { $0.utf8.elementsEqual(tag.utf8) }
+    return pages.languages.catalogs.map(\.language).first { $0.utf8.elementsEqual(tag.utf8) }
   }
 
   /// Returns the links that show this page in each language.
   private func languageLinks(_ languages: Languages) -> [LanguageLink] {
     let start = "\(LanguageCookie.parameter)="
     let query = request.query.split(separator: "&").filter { !$0.hasPrefix(start) }
-    return Languages.all.catalogs.compactMap { catalog in
+    return languages.catalogs.compactMap { catalog in
       let query = (query + ["\(start)\(catalog.language)"]).joined(separator: "&")
       return LocalPath("\(request.path)?\(query)").map { LanguageLink(catalog, $0) }
     }

@@ -1,4 +1,4 @@
-internal import Encoding
+package import Encoding
 package import JSON
 
 /// The texts of one language, of pages and of emails.
@@ -9,7 +9,6 @@ package struct Catalog: Sendable {
   let messages: [MessageKey: Translation]
   /// The name of the language, in that language.
   package var name: String { text(of: .languageName) }
-  private let category: @Sendable (Int) -> PluralCategory
 
   package enum Direction: String, Sendable {
     case leftToRight = "ltr"
@@ -28,13 +27,6 @@ package struct Catalog: Sendable {
     ]
   }
 
-  /// A category of the plural rules of a language.
-  ///
-  /// - Source: Unicode Technical Standard 35 part 3, "Language Plural Rules".
-  package enum PluralCategory: String, Sendable, CaseIterable {
-    case zero, one, two, few, many, other
-  }
-
   /// Reads the texts of a language.
   ///
   /// - Parameters:
@@ -42,37 +34,42 @@ package struct Catalog: Sendable {
   ///   - direction: the direction of the script; nil for the usual one of the language.
   ///   - texts: the texts by key. A text with a plural is an object with a text for each category.
   ///     Placeholders are names in double braces.
-  ///   - category: the plural rule for whole numbers.
-  /// - Throws: `CatalogError` if a key or a category does not exist, or a text is malformed.
+  ///   - fallback: the catalog with the texts that this language lacks.
+  /// - Throws: `CatalogError` if a key, a placeholder of it or a plural category of the language does
+  ///   not exist, or a text is malformed.
   package init(
-    _ language: String, direction: Direction? = nil, texts: JSON,
-    category: @escaping @Sendable (Int) -> PluralCategory = { $0 == 1 ? .one : .other }
+    _ language: String, direction: Direction? = nil, texts: JSON, fallback: Catalog? = nil
   ) throws(CatalogError) {
     self.language = language
     self.direction = direction ?? Direction(ofLanguage: language)
-    self.category = category
-    guard let texts = texts.object else { throw CatalogError(language, "must be an object") }
-    var messages: [MessageKey: Translation] = [:]
+    guard let texts = texts.object else { throw CatalogError("must be an object of texts") }
+    let rule = PluralRule(ofLanguage: language)
+    var messages = fallback?.messages ?? [:]
     for (name, value) in texts {
       guard let key = MessageKey(rawValue: name) else {
-        throw CatalogError("\(language): \(name)", "is no key of a text")
+        throw CatalogError(name, "is no key of a text")
       }
       do throws(CatalogError) {
-        messages[key] = try Translation(value)
+        messages[key] = try Translation(value, of: key, rule)
       } catch {
-        throw CatalogError("\(language): \(name)", error.description)
+        throw CatalogError(name, error.description)
       }
     }
     self.messages = messages
   }
 
-  /// Returns the form of a message for a number, or the only one.
-  ///
-  /// A message that this language lacks is in English. A test proves that none is missing.
+  private init(_ language: String, _ direction: Direction, _ messages: [MessageKey: Translation]) {
+    (self.language, self.direction, self.messages) = (language, direction, messages)
+  }
+
+  /// Returns another catalog, with the texts of this one that it lacks.
+  func replacing(with other: Catalog) -> Catalog {
+    Catalog(other.language, other.direction, messages.merging(other.messages) { $1 })
+  }
+
+  /// Returns the form of a message for a number, or the only one; nil if the catalog lacks it.
   package func template(of key: MessageKey, for count: Int? = nil) -> Template? {
-    messages[key]?.form(for: count.map(category))
-      ?? (language == Catalog.english.language
-        ? nil : Catalog.english.template(of: key, for: count))
+    messages[key]?.form(for: count)
   }
 
   /// Returns the source of a message: its text with the placeholders.
@@ -124,7 +121,8 @@ package struct Catalog: Sendable {
     return text(of: .dayFormat, arguments)
   }
 
-  private func text(of time: CalendarTime) -> String {
+  /// Returns a day and a time of day, as in sentences of the language.
+  package func text(of time: CalendarTime) -> String {
     let clock = [time.second / 3_600, time.second / 60 % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
     let arguments: [String: Text.Argument] = [
       "day": .name(text(of: time.day)), "time": .name(clock.joined(separator: ":")),
@@ -158,35 +156,61 @@ package struct Catalog: Sendable {
 
 /// The forms of a message: one, or one for each plural category.
 struct Translation: Sendable {
-  private(set) var forms: [Catalog.PluralCategory: Template] = [:]
+  private(set) var forms: [PluralCategory: Template] = [:]
+  /// The rule of the language of the text, which may be the fallback of another one.
+  private let rule: PluralRule
 
   /// Reads a text, or an object with a text for each category.
-  init(_ value: JSON) throws(CatalogError) {
+  init(_ value: JSON, of key: MessageKey, _ rule: PluralRule) throws(CatalogError) {
+    self.rule = rule
     if let text = value.string {
-      forms[.other] = try Self.template(text)
+      forms[.other] = try Self.template(text, of: key)
       return
     }
     guard let texts = value.object, texts["other"] != nil else {
       throw CatalogError("must be a text, or an object of plural forms with other")
     }
     for (name, form) in texts {
-      guard let category = Catalog.PluralCategory(rawValue: name), let text = form.string else {
-        throw CatalogError(name, "must be a plural category with a text")
+      guard let category = PluralCategory(rawValue: name), rule.categories.contains(category),
+        let text = form.string
+      else {
+        let categories = rule.categories.map(\.rawValue).joined(separator: ", ")
+        throw CatalogError(
+          name, "must be a plural category of this language (\(categories)) with a text"
+        )
       }
-      forms[category] = try Self.template(text)
+      forms[category] = try Self.template(text, of: key)
     }
   }
 
-  private static func template(_ text: String) throws(CatalogError) -> Template {
+  private static func template(
+    _ text: String, of key: MessageKey
+  ) throws(CatalogError) -> Template {
+    guard !text.isEmpty else { throw CatalogError("must not be empty") }
+    guard text.unicodeScalars.count <= longest else {
+      throw CatalogError("must have at most \(longest) characters")
+    }
+    let template: Template
     do throws(Template.Unclosed) {
-      return try Template(text)
+      template = try Template(text)
     } catch {
       throw CatalogError("has a placeholder without end")
     }
+    if let name = template.names.first(where: { !key.placeholders.contains($0) }) {
+      let names = key.placeholders.sorted().map { "{{\($0)}}" }.joined(separator: " ")
+      throw CatalogError("has the unknown placeholder {{\(name)}}; it may have \(names)")
+    }
+    if key.isOneLine, text.hasControlCharacters {
+      throw CatalogError("must be one line without control characters")
+    }
+    return template
   }
 
-  func form(for category: Catalog.PluralCategory?) -> Template? {
-    category.flatMap { forms[$0] } ?? forms[.other]
+  /// The most characters of a text.
+  private static let longest = 20_000
+
+  func form(for count: Int?) -> Template? {
+    count.flatMap { forms[rule.category(of: $0)] } ?? forms[.other]
   }
 }
 
@@ -194,6 +218,6 @@ struct Translation: Sendable {
 package struct CatalogError: Error, CustomStringConvertible {
   package let description: String
 
-  init(_ rule: String) { description = rule }
-  init(_ place: String, _ rule: String) { description = "\(place) \(rule)" }
+  package init(_ rule: String) { description = rule }
+  package init(_ place: String, _ rule: String) { description = "\(place) \(rule)" }
 }

@@ -1,4 +1,5 @@
 internal import Encoding
+internal import FoundationEssentials
 internal import HTTP
 internal import JSON
 
@@ -24,30 +25,95 @@ package struct LanguagePreference: Sendable {
   }
 }
 
-extension Catalog {
-  package static let english = embedded("en", PackageResources.en_json)
-  package static let german = embedded("de", PackageResources.de_json)
-
-  private static func embedded(_ language: String, _ texts: [UInt8]) -> Catalog {
-    do {
-      return try Catalog(language, texts: JSON.parse(texts))
-    } catch {
-      preconditionFailure("Languages/\(language).json: \(error)")
-    }
-  }
-}
-
 /// The languages of the pages and emails.
 package struct Languages: Sendable {
-  /// At least one; the first is the default.
+  /// The first is the default.
   package let catalogs: [Catalog]
 
-  /// All languages, with English first.
-  ///
-  /// Discovery, the settings and the links below the pages follow from the list.
-  package static let all = Languages(default: .english, others: [.german])
+  /// No language, in place of those of a folder that cannot be read.
+  package static let none = Languages([])
 
-  package init(default first: Catalog, others: [Catalog]) { catalogs = [first] + others }
+  private init(_ catalogs: [Catalog]) { self.catalogs = catalogs }
+
+  /// Reads a file such as `de.json` for each language, with English first.
+  ///
+  /// A text that a language lacks is in English.
+  ///
+  /// - Parameter folder: the path of the folder of the files.
+  /// - Throws: `CatalogError` with the file, the key and the rule if the folder has no complete
+  ///   English, or a file is malformed.
+  package init(in folder: String) throws(CatalogError) {
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+      throw CatalogError(folder, "is no folder that can be read")
+    }
+    let english = try Self.catalog(Self.english, in: folder, fallback: nil)
+    if let missing = MessageKey.allCases.first(where: { english.messages[$0] == nil }) {
+      throw CatalogError("\(folder)/\(Self.english).json: \(missing.rawValue)", "is missing")
+    }
+    let languages = names.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }
+    var catalogs = [english]
+    for language in languages.sorted() where language != Self.english {
+      catalogs.append(try Self.catalog(language, in: folder, fallback: english))
+    }
+    self.init(catalogs)
+  }
+
+  /// The language whose texts replace missing ones.
+  package static let english = "en"
+
+  private static func catalog(
+    _ language: String, in folder: String, fallback: Catalog?
+  ) throws(CatalogError) -> Catalog {
+    let path = "\(folder)/\(language).json"
+    guard isTag(language), language == language.lowercased() else {
+      throw CatalogError(path, "must be named by a language tag in lower case, as pt-br.json is")
+    }
+    guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
+      throw CatalogError(path, "cannot be read")
+    }
+    let texts: JSON
+    do {
+      texts = try JSON.parse(Array(bytes))
+    } catch {
+      throw CatalogError(path, "is no JSON: \(error)")
+    }
+    do throws(CatalogError) {
+      return try Catalog(language, texts: texts, fallback: fallback)
+    } catch {
+      throw CatalogError("\(path):", error.description)
+    }
+  }
+
+  /// Returns whether a text has the form of a language tag, such as `pt-BR`.
+  package static func isTag(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    return (2...8).contains(parts.first?.count ?? 0) && text.utf8.count <= 35
+      && parts.allSatisfy { (1...8).contains($0.count) && $0.allSatisfy(\.isLetterOrDigit) }
+  }
+
+  /// Returns these languages with the texts of an app in place of their own.
+  ///
+  /// A language that has a name is added.
+  package func with(_ own: [Catalog]) -> Languages {
+    guard !own.isEmpty else { return self }
+    let known = catalogs.map { catalog in
+      own.first { $0.language.utf8.elementsEqual(catalog.language.utf8) }
+        .map { catalog.replacing(with: $0) } ?? catalog
+    }
+    let english = known.first { $0.language == Self.english }
+    let added = own.filter { added in
+      added.template(of: .languageName) != nil
+        && !known.contains { $0.language.utf8.elementsEqual(added.language.utf8) }
+    }
+    return Languages(known + added.map { english?.replacing(with: $0) ?? $0 })
+  }
+
+  /// Returns these languages with another default; the same if they lack it.
+  package func with(default language: String) -> Languages {
+    guard let first = catalogs.first(where: { $0.language.utf8.elementsEqual(language.utf8) })
+    else { return self }
+    return Languages([first] + catalogs.filter { $0.language != first.language })
+  }
 
   /// Returns the language of a page.
   ///

@@ -1,6 +1,6 @@
 /// The keys of the catalog, by meaning.
 ///
-/// The file of each language has a text for each key.
+/// The file of English has a text for each key; the other languages fall back to it.
 package enum MessageKey: String, Sendable, CaseIterable {
   // The frame of all pages.
   case languageName, languages, pageTitle, errorPageTitle, errorSummary, errorLabel
@@ -106,4 +106,63 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Words of notices.
   case passwordLoginMethod, emailLoginMethod, apiKeyLoginMethod, issuerLoginMethod, resetAdvice,
     contactAdvice
+}
+
+extension MessageKey {
+  /// The placeholders that a text may have.
+  package var placeholders: Set<String> {
+    switch self {
+    case .verifyMailSubject, .resetMailSubject, .restoreMailSubject, .takenMailSubject,
+      .takenMailText, .unknownMailSubject, .unknownMailText:
+      ["app", "email"]
+    case .codeMailSubject, .changeMailSubject: ["app", "email", "title"]
+    case .verifyMailText, .resetMailText, .restoreMailText: ["app", "email", "link", "token"]
+    case .codeMailText: ["app", "email", "title", "code", "device", "time"]
+    case .changeMailText: ["app", "email", "title", "change", "advice", "time"]
+    default: ownPlaceholders.union(["app"])
+    }
+  }
+
+  /// The placeholders of a page or of a part of an email, without the name of the app.
+  private var ownPlaceholders: Set<String> {
+    switch self {
+    case .pageTitle, .errorPageTitle: ["page"]
+    case .printedOn, .savedOn, .lastUse, .signedInOn, .throttledText, .tryAgain,
+      .serviceUnavailableText:
+      ["time"]
+    case .backToClient, .signInToClient, .consent, .confirmApplication,
+      .confirmApplicationIntroduction, .removeApplicationText, .confirmIdentityToClient,
+      .handOverToClient, .unregisteredRedirectText:
+      ["client"]
+    case .newPasswordHint, .code, .recoveryCodesLeft, .sessionCount, .identityCount,
+      .applicationCount, .codeMalformed, .passwordShort, .waitSeconds, .waitMinutes, .waitHours,
+      .waitDays:
+      ["count"]
+    case .codeSent, .resetSent, .verificationSent, .confirmAddressIntroduction,
+      .restoreAddressIntroduction, .changeAddressIntroduction, .typeAddress:
+      ["email"]
+    case .consentTarget: ["target"]
+    case .usedByClients: ["clients"]
+    case .linkedOn, .grantedOn: ["day"]
+    case .unlinkIdentityText, .issuerLoginMethod: ["issuer"]
+    case .unregisteredRedirectURI: ["uri"]
+    case .internalErrorRequest: ["request"]
+    case .dayFormat: ["day", "month", "year"]
+    case .timeFormat: ["day", "time", "zone"]
+    case .deviceOnSystem: ["browser", "system"]
+    case .linkedNotice, .unlinkedNotice: ["method"]
+    case .signedInNotice: ["device"]
+    default: []
+    }
+  }
+
+  /// Whether the text must be one line: the subject of an email.
+  package var isOneLine: Bool {
+    switch self {
+    case .verifyMailSubject, .resetMailSubject, .restoreMailSubject, .takenMailSubject,
+      .unknownMailSubject, .codeMailSubject, .changeMailSubject:
+      true
+    default: false
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import Accounts
 package import HTTP
+package import Localization
 import Runtime
 
 /// Configuration of nginx, generated from the declarations of the wires.
@@ -106,17 +107,32 @@ private struct WebServerError {
 /// A static response body in nginx's configuration.
 package struct WebServerPage: Sendable {
   package let type: MediaType
-  /// The body, without apostrophes, dollar signs and backslashes, which nginx would interpret.
-  package let body: String
+  /// Returns the body with the texts of a language.
+  private let text: @Sendable (Catalog) -> String
 
   /// The Content-Security-Policy; nil for that of data.
   let policy: String?
 
-  package init(_ type: MediaType, _ body: String, policy: String? = nil) {
+  package init(_ type: MediaType, _ body: String) {
+    self.init(type, policy: nil) { _ in body }
+  }
+
+  /// - Parameters:
+  ///   - type: the type of the body.
+  ///   - policy: the Content-Security-Policy.
+  ///   - text: returns the body with the texts of a language.
+  package init(
+    _ type: MediaType, policy: String?, _ text: @escaping @Sendable (Catalog) -> String
+  ) {
+    (self.type, self.policy, self.text) = (type, policy, text)
+  }
+
+  /// Returns the body, without apostrophes, dollar signs and backslashes, which nginx would interpret.
+  func body(in catalog: Catalog) -> String {
+    // In HTML, which alone has texts of people, an entity stands for an apostrophe.
+    let body = policy == nil ? text(catalog) : text(catalog).replacing("'", with: "&#39;")
     precondition(!body.utf8.contains { "'$\\".utf8.contains($0) }, "nginx cannot say \(body)")
-    self.type = type
-    self.body = body
-    self.policy = policy
+    return body
   }
 }
 
@@ -126,9 +142,9 @@ extension WebServer {
   /// It does not use named locations. nginx answers 500 if it must enter one before it has a path,
   /// as after an overlong request line. The requested path follows the name of the page. So the
   /// location with the longest prefix selects the wire.
-  package static func errorPages(of wires: [any Wire]) -> String {
+  package static func errorPages(of wires: [any Wire], in catalog: Catalog) -> String {
     let limits = [usualBodyLimit] + largerBodies(of: wires).map(\.limit)
-    let pages = WebServerError.all(bodyLimits: limits).flatMap { locations($0, of: wires) }
+    let pages = WebServerError.all(bodyLimits: limits).flatMap { locations($0, of: wires, catalog) }
     return """
       # Made by `dossierd error-pages` from what the wires declare.
       #
@@ -148,14 +164,16 @@ extension WebServer {
     }
   }
 
-  private static func locations(_ error: WebServerError, of wires: [any Wire]) -> [String] {
+  private static func locations(
+    _ error: WebServerError, of wires: [any Wire], _ catalog: Catalog
+  ) -> [String] {
     wires.enumerated().flatMap { index, wire in
-      (index == 0 ? [""] : wire.prefixes).map { location(error, wire, at: $0) }
+      (index == 0 ? [""] : wire.prefixes).map { location(error, wire, at: $0, catalog) }
     }
   }
 
   private static func location(
-    _ error: WebServerError, _ wire: any Wire, at prefix: String
+    _ error: WebServerError, _ wire: any Wire, at prefix: String, _ catalog: Catalog
   ) -> String {
     let page = wire.page(for: error.failure, at: prefix)
     let exposed = wire.crossOrigin.exposed.map(\.text).joined(separator: ", ")
@@ -188,7 +206,7 @@ extension WebServer {
         types { }
         default_type \(page.type.rawValue);
       \(lines)
-        return \(error.failure.type.status.code) '\(page.body)';
+        return \(error.failure.type.status.code) '\(page.body(in: catalog))';
       }
       """
   }

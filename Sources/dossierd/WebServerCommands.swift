@@ -1,4 +1,6 @@
 import ArgumentParser
+import Configuration
+import Localization
 import WireKit
 
 /// Prints the files for nginx that the wires' declarations determine.
@@ -25,6 +27,10 @@ struct ErrorPages: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "error-pages", abstract: "Prints nginx's responses to requests that it refuses."
   )
+  @OptionGroup var options: ConfigurationOptions
 
-  func run() { print(WebServer.errorPages(of: clientWires), terminator: "") }
+  func run() throws {
+    let languages = try Languages(in: options.values[.languageFolder]?.value ?? "")
+    print(WebServer.errorPages(of: clientWires, in: languages.catalogs[0]), terminator: "")
+  }
 }

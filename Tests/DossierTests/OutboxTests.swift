@@ -1,3 +1,4 @@
+import Localization
 import EventLoop
 import Postgres
 import Runtime
@@ -22,7 +23,7 @@ import Testing
 
   private final class PlainDesign: MailDesign {
     func name(of app: App) -> String { "" }
-    func language(of app: App) -> String { "en" }
+    func languages(of app: App) -> Languages { .shipped }
     func html(of mail: QueuedMail, for app: AppID, _ context: RequestContext) -> String { "" }
   }
 

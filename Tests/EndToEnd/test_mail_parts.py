@@ -82,7 +82,7 @@ class Parts(Administration):
         self.assertEqual(html.tags & {"img", "link", "script", "iframe", "object"}, set())
         self.assertEqual(html.heading, message["Subject"])
         self.assertEqual(html.app, self.NAME)
-        labels = {"Verify address", "Choose a new password", "Restore address"}
+        labels = {"Verify email address", "Choose a new password", "Restore email address"}
         self.assertLessEqual(set(html.labels), labels)
         self.assertEqual(self.words(text), self.words(html.body))
         self.assertTrue(85 <= len(html.preheader) <= 100, html.preheader)
@@ -106,7 +106,7 @@ class Parts(Administration):
         text, html = self.check(self.newest(email), token)
         link = next(word for word in text.split() if token in word)
         self.assertEqual(html.links, [link, link])
-        self.assertEqual(html.labels, ["Verify address"])
+        self.assertEqual(html.labels, ["Verify email address"])
         self.assertIn("background:#ffdd00", html.source)
         self.assertIn("border-radius:0px", html.source)
         self.expect(self.verify(token, grant, headers=app), 204)
@@ -126,9 +126,9 @@ class Parts(Administration):
 
         self.change_email(grant, "parts2@example.com", headers=app)
         message = self.site.mail_messages("parts2@example.com")[-1]
-        self.assertEqual(message["Subject"], f"Verify your new address for {self.NAME}")
+        self.assertEqual(message["Subject"], f"Verify your new email address for {self.NAME}")
         token = self.site.mailed(email, "ds_restore")
-        self.assertEqual(self.check(self.newest(email), token)[1].labels, ["Restore address"])
+        self.assertEqual(self.check(self.newest(email), token)[1].labels, ["Restore email address"])
 
         self.site.set_app("parts", sign_up="verify_first")
         self.expect(self.register("parts2@example.com", headers=app), 202)
@@ -140,7 +140,7 @@ class Parts(Administration):
         words = ("<b>Hi</b> {{email}} & \"all\",\nat {{app}}:\r\n\r\n{{link}}\n\n"
                  "Or type {{token}} or open {{link}} עכשיו.")
         app = self.site.add_app("own", display_name=self.NAME, reset_subject="<i>{{app}}</i>",
-                                mail_translations={"he": {"reset_text": words}})
+                                texts={"he": {"resetMailText": words}})
         self.site.dossier("app", "host", "set", "--app", "own", "own.example.com")
         email = "own@example.com"
         grant = self.expect(self.register(email, headers=app), 201).json

@@ -36,14 +36,14 @@ class MailWords(Administration):
             self.site.dossier("app", "set", f"email_link_base_url={page}")
 
     def test_mail_is_in_the_language_of_its_recipient(self):
-        self.site.dossier("app", "set", """mail_translations={
-            "de": {"reset_subject": "Neues Passwort", "reset_text": "Hallo {{email}}: {{link}}",
-                   "change_text": "Geändert: {{change}}"},
-            "pt-BR": {"reset_text": "Oi {{token}}"}}""")
-        self.addCleanup(self.site.dossier, "app", "set", "mail_translations=null")
+        self.site.dossier("app", "set", """texts={
+            "de": {"resetMailSubject": "Neues Passwort", "resetMailText": "Hallo {{email}}: {{link}}",
+                   "changeMailText": "Geändert: {{change}}"},
+            "nl-BE": {"resetMailText": "Hoi {{token}}"}}""")
+        self.addCleanup(self.site.dossier, "app", "set", "texts=null")
         for n, (locale, words) in enumerate([("de-AT", "Hallo "), ("de", "Hallo "), ("DE", "Hallo "),
-                              ("pt-BR", "Oi "), ("pt-PT", "Open this link"),
-                              ("fr", "Open this link"), (None, "Open this link")]):
+                              ("nl-BE", "Hoi "), ("nl-NL", "Open this link"),
+                              ("fr", "Ouvrez ce lien"), (None, "Open this link")]):
             with self.subTest(locale):
                 email = f"reader-{n}@example.com"
                 grant = self.verified(email)
@@ -62,10 +62,9 @@ class MailWords(Administration):
 
     def test_invalid_mail_templates_are_refused(self):
         for value in ["[]", '{"de": 1}', '{"de_AT": {}}', '{"x": {}}', '{"de": {"mail_from": "x"}}',
-                      '{"de": {"reset_text": "{{tokn}}"}}', '{"de": {"reset_text": "{{token"}}',
-                      '{"de": {"reset_subject": "two\\nlines"}}', '{"de": {"reset_text": ""}}']:
-            self.refused(12, "app", "set", f"mail_translations={value}",
-                         words="mail_translations")
+                      '{"de": {"resetMailText": "{{tokn}}"}}', '{"de": {"resetMailText": "{{token"}}',
+                      '{"de": {"resetMailSubject": "two\\nlines"}}', '{"de": {"resetMailText": ""}}']:
+            self.refused(12, "app", "set", f"texts={value}", words="/settings/texts")
         for setting in ["reset_text={{tokn}}", "code_text={{token}}", "change_subject={{x",
                         "code_subject={{code}}", "reset_subject={{token}}", "verify_subject={{link}}"]:
             self.refused(12, "app", "set", setting, words="This text is not a valid template")
@@ -73,10 +72,10 @@ class MailWords(Administration):
         self.site.dossier("app", "set", "reset_text=null")
 
     def test_a_patch_removes_one_language(self):
-        self.site.dossier("app", "set", 'mail_translations={"de": {}, "fr": {}}')
-        self.addCleanup(self.site.dossier, "app", "set", "mail_translations=null")
-        self.site.dossier("app", "set", 'mail_translations={"de": null}')
-        self.assertEqual(self.site.sql("select settings -> 'mail_translations' from apps "
+        self.site.dossier("app", "set", 'texts={"de": {}, "fr": {}}')
+        self.addCleanup(self.site.dossier, "app", "set", "texts=null")
+        self.site.dossier("app", "set", 'texts={"de": null}')
+        self.assertEqual(self.site.sql("select settings -> 'texts' from apps "
                                        "where name = 'default'"), '{"fr": {}}')
 
     def test_an_app_without_texts_of_its_own_mails_in_german_too(self):
@@ -85,7 +84,7 @@ class MailWords(Administration):
         self.expect(self.register(email, headers=app), 201)
         self.site.mailed(email, "ds_verify")
         message = self.site.mail_messages(email)[-1]
-        self.assertEqual(message["Subject"], "Adresse für Nordwind bestätigen")
+        self.assertEqual(message["Subject"], "E-Mail-Adresse für Nordwind bestätigen")
         self.assertEqual(message["From"].addresses[0].display_name, "Nordwind")
         self.assertIn("\nNicht angefordert? Diese E-Mail ignorieren.\n", self.site.mails(email)[-1])
         # The locale of the user decides, and a text of the operator before the default one.
@@ -99,6 +98,28 @@ class MailWords(Administration):
             self.expect(self.post("/v1/password/reset-request", {"email": email}, headers=app), 202)
             self.site.mailed(email, "ds_reset", count + 1)
             self.assertEqual(self.site.mail_messages(email)[-1]["Subject"], subject)
+
+    def test_subjects_and_texts_are_in_any_script(self):
+        app = self.site.add_app("scripts", display_name="Nordwind")
+        for locale, subject, words in [
+                ("ja", "Nordwindのパスワードの再設定", "お心当たりがない場合は"),
+                ("ar-EG", "أعد تعيين كلمة مرورك في Nordwind", "تجاهل هذه الرسالة"),
+                ("pt-BR", "Redefina sua senha de Nordwind", "Ignore este e-mail")]:
+            email = f"{locale}@example.com"
+            self.expect(self.register(email, headers=app), 201)
+            self.site.mailed(email, "ds_verify")
+            grant = self.expect(self.login(email, headers=app), 200).json
+            self.expect(self.site.request("PATCH", "/v1/me", {"locale": locale}, {**JSON, **app},
+                                          grant["access_token"]), 200)
+            self.expect(self.post("/v1/password/reset-request", {"email": email}, headers=app), 202)
+            self.site.mailed(email, "ds_reset")
+            message = self.site.mail_messages(email)[-1]
+            self.assertEqual(message["Subject"], subject)
+            self.assertIn(words, message.get_body(["plain"]).get_content())
+            html = message.get_body(["html"]).get_content()
+            tag = locale.split("-")[0]
+            direction = "rtl" if tag == "ar" else "ltr"
+            self.assertIn(f'<html lang="{tag}" dir="{direction}">', html)
 
 
 class Links(Administration):

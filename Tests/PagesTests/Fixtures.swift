@@ -1,3 +1,4 @@
+import TestSupport
 import Encoding
 import JSON
 import Testing

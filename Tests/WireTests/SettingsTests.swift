@@ -67,7 +67,7 @@ import Records
       #"{"anonymous":"no","sign_up":1,"mfa":"Off","mfa_issuer":7,"#
       + #""app_metadata_readable":{},"switching":"Allow","device_cookie_same_site":"None","#
       + #""session_days":"3","email_link_base_url":7,"allowed_origins":"https://a.example","jwt":null,"#
-      + #""mail_translations":[]}"#
+      + #""texts":[]}"#
     let settings = AppSettings(text)
     #expect(
       !settings.account.isOpen(.anonymous) && settings.account.isOpen(.jwt)
@@ -86,7 +86,7 @@ import Records
         "anonymous", "sign_up", "mfa", "mfa_issuer", "session_days", "switching",
         "allowed_origins", "device_cookie_same_site", "app_metadata_readable",
         "email_link_base_url",
-        "mail_translations",
+        "texts",
       ]
     )
     // The listed settings are those in force.
@@ -123,17 +123,17 @@ import Records
 
   @Test func `a patch of settings is checked by its result`() throws {
     let languages = JSONObject((0..<100).map { ("de-\($0)", JSON.object(JSONObject())) })
-    let stored = JSONObject([("mail_translations", .object(languages)), ("session_days", "many")])
+    let stored = JSONObject([("texts", .object(languages)), ("session_days", "many")])
     let removed = catalog.change(of: stored, by: Self.translations("de-7", .null), at: "/settings")
     #expect(removed.faults.isEmpty)
-    #expect(removed.after["mail_translations"]?.object?.count == 99)
+    #expect(removed.after["texts"]?.object?.count == 99)
     #expect(removed.after["session_days"] == "many")
     #expect(
       catalog.change(of: stored, by: Self.translations("de-7", [:]), at: "/settings").faults.isEmpty
     )
     for patch in [Self.translations("fr", [:]), Self.translations("de-7", 1)] {
       let faults = catalog.change(of: stored, by: patch, at: "/settings").faults
-      #expect(faults.map(\.place) == ["/settings/mail_translations"])
+      #expect(faults.map(\.place) == ["/settings/texts"])
     }
     let unknown = catalog.change(of: stored, by: JSONObject([("a/b", .null)]), at: "/settings")
       .faults
@@ -141,7 +141,7 @@ import Records
   }
 
   private static func translations(_ language: String, _ texts: JSON) -> JSONObject {
-    JSONObject([("mail_translations", [language: texts])])
+    JSONObject([("texts", [language: texts])])
   }
 
   @Test func `all ports can be allowed only on this machine`() throws {

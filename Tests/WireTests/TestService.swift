@@ -1,3 +1,4 @@
+import Localization
 import HostedPages
 import Imaging
 import Declarations
@@ -78,7 +79,7 @@ import WireKit
     )
     // A change of an app takes effect at the next request.
     let apps = Apps(database: database, .all, fallback: "default", age: .zero)
-    let pages = AppPages()
+    let pages = AppPages(.shipped)
     let mailer = MailQueue(isConfigured: true, design: pages) { _ in }
     let relay = try MailRelay(MailRelaySettings(.folder(mails)))
     let external = ExternalTokens(database: database, source: HTTPSource(), keys: keys)

@@ -1,3 +1,4 @@
+import Localization
 import Declarations
 import Runtime
 import EventLoop
@@ -180,7 +181,8 @@ import WireKit
   @Test func `the nginx files contain its fields and errors`() {
     let parameters = WebServer.parameters(of: [RESTWire(), ToyWire()])
     #expect(parameters.contains("\nfastcgi_param HTTP_TOY_FIELD $http_toy_field if_not_empty;\n"))
-    let pages = WebServer.errorPages(of: [RESTWire(), ToyWire()])
+    let pages = WebServer.errorPages(
+      of: [RESTWire(), ToyWire()], in: Languages.shipped.catalogs[0])
     #expect(pages.contains("location ^~ /-/body_too_large/toy {"))
     #expect(pages.contains("return 413 'toy: body_too_large';"))
   }

@@ -83,8 +83,7 @@ import WireKit
     )
     let page = page(for: failure, nil)
     return WebServerPage(
-      MediaType(rawValue: "text/html"), renderer.html(page, PageContext(catalog: .english)),
-      policy: renderer.headers(of: page).contentSecurityPolicy
-    )
+      MediaType(rawValue: "text/html"), policy: renderer.headers(of: page).contentSecurityPolicy
+    ) { renderer.html(page, PageContext(catalog: $0)) }
   }
 }

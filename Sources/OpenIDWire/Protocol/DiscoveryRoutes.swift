@@ -1,6 +1,7 @@
 import Tenancy
 import EventLoop
 import HTTP
+import HostedPages
 import JSON
 import Localization
 import OpenID
@@ -18,7 +19,7 @@ import WireKit
         summary: "Describe the endpoints of the issuer"
       ) { call throws(Failure) in
         var response = Response(.ok)
-        response.body = description(of: call.issuerOrigin).serialized()
+        response.body = description(of: call.issuerOrigin, call.pages.languages).serialized()
         response.add(.contentType, "application/json")
         response.add(.cacheControl, "public, max-age=300")
         return readable(response)
@@ -43,7 +44,7 @@ import WireKit
     return response
   }
 
-  private static func description(of origin: String) -> JSON {
+  private static func description(of origin: String, _ languages: Languages) -> JSON {
     func list(_ words: [String]) -> JSON { .array(words.map(JSON.string)) }
     let secrets = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
     let methods = list(secrets + ["none"])
@@ -79,7 +80,7 @@ import WireKit
       ]),
       "acr_values_supported": [.string(AuthenticationClass.secondFactor)],
       "prompt_values_supported": list(Prompt.allCases.map(\.rawValue)),
-      "ui_locales_supported": list(Languages.all.catalogs.map(\.language)),
+      "ui_locales_supported": list(languages.catalogs.map(\.language)),
       "authorization_response_iss_parameter_supported": true,
       "claims_parameter_supported": false,
       "request_parameter_supported": false,
