@@ -63,7 +63,7 @@ import WireKit
   private static func options(_ options: [Field.Option], with value: String) -> [Field.Option] {
     let isListed = options.contains { $0.value.utf8.elementsEqual(value.utf8) }
     let own = value.isEmpty || isListed ? [] : [Field.Option(value, .name(value))]
-    return [Field.Option("", .message(.nothingYet))] + own + options
+    return [Field.Option("", .message(.notSet))] + own + options
   }
 
   private static func save(

@@ -236,7 +236,7 @@ extension Pages.Page.CompletedTask {
   package var page: Pages.Page {
     let account = Destination(.account)
     return switch self {
-    case .addressConfirmed: .done(self, next: .next(.account, to: account))
+    case .addressConfirmed, .alreadyVerified: .done(self, next: .next(.account, to: account))
     case .addressRestored, .passwordSaved: .done(self, next: .next(.signIn, to: account))
     case .accountDeleted: .done(self)
     }

@@ -18,7 +18,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Sign-in.
   case signIn, signInToApp, signInToClient, rememberAddress, enterPassword, forgotPassword,
     mailCodeInstead
-  case enterCode, codeSent, usePassword, sendAnotherMail
+  case enterCode, codeSent, codeSentToYou, usePassword, sendAnotherMail
   case secondFactor, secondFactorIntroduction, useRecoveryCode
   case recoveryCodeIntroduction, useAuthenticator
   // Sign-up.
@@ -28,7 +28,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case chooseNewPassword
   case verifyAddress, confirmAddress, confirmAddressIntroduction, disown, disownIntroduction
   case restoreAddress, restoreAddressIntroduction, restoreAddressEffect
-  case addressConfirmed, addressConfirmedText
+  case addressConfirmed, addressConfirmedText, alreadyVerified, alreadyVerifiedText
   case addressRestored, addressRestoredText, passwordSaved, passwordSavedText
   case accountDeleted, accountDeletedText
   // Consent.
@@ -50,7 +50,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // The account.
   case account, profile, picture, nameAndLanguage, signInMethods, access, data, yourData
   case yourDataText, nothingYet, verified, unverified, backToAccount
-  case passwordIsSet, passwordIsNotSet, set, authenticatorApp, authenticatorIsOn
+  case passwordIsSet, notSet, set, authenticatorApp, authenticatorIsOn
   case authenticatorIsOff, setUp, turnOff, recoveryCodes, recoveryCodesLeft, replace
   case sessions, sessionCount, identities, identityCount, applications, applicationCount
   case sessionsIntroduction, lastUse, signedInOn, usedByClients, unknownDevice, thisDevice,
@@ -138,7 +138,7 @@ extension MessageKey {
       .applicationCount, .codeMalformed, .passwordShort, .waitSeconds, .waitMinutes, .waitHours,
       .waitDays:
       ["count"]
-    case .codeSent, .resetSent, .verificationSent, .confirmAddressIntroduction,
+    case .codeSent, .codeSentToYou, .resetSent, .verificationSent, .confirmAddressIntroduction,
       .restoreAddressIntroduction, .changeAddressIntroduction, .typeAddress:
       ["email"]
     case .consentTarget: ["target"]

@@ -102,10 +102,10 @@ class LookingCase(BrowserCase):
         self.look("Set up an authenticator app")
         factor = self.new_authenticator()
         self.send(code=factor.wrong())
-        self.look("Set up an authenticator app", "The code is wrong. Wait for the next one.")
+        self.look("Set up an authenticator app", "This code is wrong. Wait for the next one.")
         self.send(code=factor.code())
         self.look("Save your recovery codes")
-        self.press("I have saved the codes")
+        self.press("I've saved my codes")
         return factor
 
     def quiet(self):

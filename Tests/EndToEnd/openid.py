@@ -138,7 +138,7 @@ class OpenIDCase(HostedCase):
         """Returns the page after a sign-in at the hosted pages."""
         visitor = visitor or self.visitor
         visitor.open(party.path)
-        if visitor.page.heading == "Confirm that it is you":
+        if visitor.page.heading == "Confirm that it's you":
             visitor.submit("/another")
         visitor.submit(email=email)
         return visitor.submit("/password", password=password)

@@ -61,7 +61,7 @@ class Tickets(Auth0Case):
         mail, user = self.new_user()
         path = self.ticket("password-change", user_id=user)
         self.visitor.open(path)
-        self.shows(self.visitor.submit(new_password="another horse battery"), "Password saved")
+        self.shows(self.visitor.submit(new_password="another horse battery"), "Your password has been changed")
         self.assertFalse(self.is_verified(user))
         self.visitor.open(path)
         self.assertEqual(self.visitor.page.status, 404)
@@ -80,7 +80,7 @@ class Tickets(Auth0Case):
         self.visitor.open(path)
         self.visitor.submit("/verify", password=PASSWORD)
         self.assertTrue(self.is_verified(user))
-        self.shows(self.visitor.open(path), "Address verified")
+        self.shows(self.visitor.open(path), "Already verified")
 
     def test_the_browser_goes_to_a_registered_url(self):
         mail, user = self.new_user()

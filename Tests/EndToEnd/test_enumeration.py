@@ -169,7 +169,7 @@ class VerifyFirst(Anywhere, Enumeration):
     def test_the_mail_to_a_known_address_offers_to_sign_in(self):
         email = self.address("verified")
         self.expect(self.register(email, "newcomers password", headers=self.APP), 202)
-        offer = "If it was you, sign in as before, or reset your password."
+        offer = "If it was you, sign in as usual, or reset your password."
         wait_until(lambda: any(offer in mail for mail in self.site.mails(email)), what="the offer")
 
     def test_registrations_up_to_the_limit(self):

@@ -41,7 +41,7 @@ class Account(HostedCase):
         # The rule of the API holds for a form that no browser sends.
         page = self.visitor.submit(name="Ada", zone="Mars/Olympus")
         self.shows(page, "Name, language and time zone",
-                   "The account was changed in the meantime. Try again.")
+                   "Your account was changed in the meantime. Try again.")
         self.assertEqual(self.stored("zone"), "America/Argentina/Buenos_Aires")
         # An old zone that the app has set stays until the user chooses another one.
         self.site.sql(f"update users set zone = 'Asia/Calcutta' where email = '{self.own_email()}'")
@@ -52,7 +52,7 @@ class Account(HostedCase):
         self.visitor.open("/account/profile")
         self.shows(self.visitor.submit(name="", locale="", zone=""), "Your account")
         self.assertEqual(self.stored("zone"), "")
-        self.assertIn("Nothing yet", self.visitor.page.text)
+        self.assertIn("Not set", self.visitor.page.text)
 
     def test_markup_in_a_name_is_text(self):
         self.sign_up(self.own_email())
@@ -67,7 +67,7 @@ class Account(HostedCase):
         page = self.visitor.upload("/picture", "picture", b"")
         self.shows(page, "Picture", "Choose an image file.")
         page = self.visitor.upload("/picture", "picture", b"no picture")
-        self.shows(page, "Picture", "This file is not an image that can be read. Choose another.")
+        self.shows(page, "Picture", "We can't read this file as an image. Choose another one.")
         # A generated picture, which the decoder accepts like any other.
         name = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=")
         generated = self.site.get(f"/u/avatar/{name}.png")
@@ -88,8 +88,8 @@ class Account(HostedCase):
         for address, error in [
                 ("", "Enter your email address."),
                 ("x", "Enter an address like name@example.com."),
-                (email, "This is already your address."),
-                ("taken-" + email, "This address has an account. Sign in.")]:
+                (email, "This is already your email address."),
+                ("taken-" + email, "An account with this email address already exists. Sign in.")]:
             self.shows(self.visitor.submit(email=address), "Change your email address", error)
         self.shows(self.visitor.submit(email="new-" + email), "Verify your email address")
         self.shows(self.visitor.submit("/code", code="1"), "Verify your email address",
@@ -98,7 +98,7 @@ class Account(HostedCase):
         code = self.mailed_code("new-" + email, 2)
         wrong = "00000000" if code != "0000 0000" else "11111111"
         self.shows(self.visitor.submit("/code", code=wrong), "Verify your email address",
-                   "The code is wrong. Use the newest email.")
+                   "This code is wrong. Check the code or request a new one.")
         page = self.visitor.submit("/code", code=code)
         self.shows(page, "Your account")
         self.assertIn("new-" + email, page.text)
@@ -144,11 +144,11 @@ class Account(HostedCase):
         self.sign_up(email)
         for path in ["/account/address", "/account/authenticator", "/account/delete"]:
             self.age(email)
-            self.shows(self.visitor.open(path), "Confirm that it is you")
-            self.shows(self.visitor.submit("/confirm", password=""), "Confirm that it is you",
+            self.shows(self.visitor.open(path), "Confirm that it's you")
+            self.shows(self.visitor.submit("/confirm", password=""), "Confirm that it's you",
                        "Enter your password.")
             self.shows(self.visitor.submit("/confirm", password="wrong horse"),
-                       "Confirm that it is you", "The password is wrong.")
+                       "Confirm that it's you", "The password is wrong.")
             page = self.visitor.submit("/confirm", password=PASSWORD)
             self.assertEqual((page.status, page.path), (200, path))
         self.age(email)
@@ -163,11 +163,11 @@ class Account(HostedCase):
         self.sign_in(email)
         self.age(email)
         self.visitor.open("/account/address")
-        self.shows(self.visitor.submit("/confirm/send"), "Confirm that it is you")
+        self.shows(self.visitor.submit("/confirm/send"), "Confirm that it's you")
         code = self.mailed_code(email)
         wrong = "00000000" if code != "0000 0000" else "11111111"
-        self.shows(self.visitor.submit("/confirm", code=wrong), "Confirm that it is you",
-                   "The code is wrong. Use the newest email.")
+        self.shows(self.visitor.submit("/confirm", code=wrong), "Confirm that it's you",
+                   "This code is wrong. Check the code or request a new one.")
         self.shows(self.visitor.submit("/confirm", code=code), "Change your email address")
 
     def test_a_confirmation_leads_to_no_other_server(self):
@@ -189,18 +189,18 @@ class Account(HostedCase):
         self.assertIn("account.json", data.headers["Content-Disposition"])
         self.shows(self.visitor.open("/account/delete"), "Delete account")
         self.shows(self.visitor.submit(confirmation="x"), "Delete account",
-                   "Type the address exactly as shown.")
+                   "Type the email address exactly as shown.")
         self.shows(self.visitor.submit(confirmation=email), "Account deleted")
         self.shows(self.visitor.open("/account"), "Sign in")
         self.expect(self.login(email, PASSWORD), 401)
 
     def test_identities_and_applications(self):
         self.sign_up(self.own_email())
-        self.assertIn("Nothing yet", self.visitor.open("/account/identities").text)
-        self.assertIn("Nothing yet", self.visitor.open("/account/applications").text)
+        self.assertIn("Nothing here yet", self.visitor.open("/account/identities").text)
+        self.assertIn("Nothing here yet", self.visitor.open("/account/applications").text)
         other = "0123456789abcdef01234567"
-        self.shows(self.visitor.open(f"/account/identities/{other}"), "Linked identities")
-        self.shows(self.visitor.open(f"/account/applications/{other}"), "Applications with access")
+        self.shows(self.visitor.open(f"/account/identities/{other}"), "Linked accounts")
+        self.shows(self.visitor.open(f"/account/applications/{other}"), "Connected apps")
 
     def test_a_form_of_one_user_changes_no_other(self):
         first, second = self.own_email(), "second-" + self.own_email()
@@ -212,7 +212,7 @@ class Account(HostedCase):
         self.visitor.open(self.visitor.page.links["Create account"])
         self.shows(self.visitor.submit(email=second, new_password=PASSWORD), "Your account")
         self.visitor.page = page
-        self.shows(self.visitor.submit(name="Eve"), "Not accepted", status=403)
+        self.shows(self.visitor.submit(name="Eve"), "Request not accepted", status=403)
 
 
 class Chooser(HostedCase):

@@ -27,7 +27,7 @@ class WithScripts(LookingCase):
         self.send(email=email)
         self.look("Your account")
         self.press("Sign out")
-        self.look("You are signed out")
+        self.look("You're signed out of default")
         self.press("Sign in again")
         self.send(email=email)
         self.look("Enter your password")
@@ -59,9 +59,9 @@ class WithScripts(LookingCase):
         self.open(self.link(email, "ds_reset"))
         self.look("Choose a new password")
         self.send(new_password="password123")
-        self.look("Choose a new password", "This password is common or leaked. Choose another.")
+        self.look("Choose a new password", "This password is too common, or it has been leaked. Choose another one.")
         self.send(new_password="another horse")
-        self.look("Password saved")
+        self.look("Your password has been changed")
         self.browser.driver.back()
         self.open("/u/reset?token=used")
         self.look("Link expired")
@@ -72,7 +72,7 @@ class WithScripts(LookingCase):
         self.send(password="wrong horse")
         self.look("Verify your email address", "The password is wrong.")
         self.send(password=PASSWORD)
-        self.look("Address verified")
+        self.look("Email address verified")
         self.open("/u/nothing/here")
         self.look("Page not found")
         self.quiet()
@@ -91,7 +91,7 @@ class WithScripts(LookingCase):
         self.press("Use a recovery code")
         self.look("Recovery code")
         self.send(recovery_code="x")
-        self.look("Recovery code", "This code is wrong or used. Try another.")
+        self.look("Recovery code", "This code is wrong or has been used. Try another one.")
         self.press("Cancel")
         self.assertEqual(self.heading(), "Sign in")
         self.quiet()
@@ -104,14 +104,14 @@ class WithScripts(LookingCase):
                 ("address", "Change your email address"), ("password", "Change your password"),
                 ("authenticator", "Set up an authenticator app"),
                 ("recovery-codes", "Replace your recovery codes"),
-                ("sessions", "Devices and sessions"), ("identities", "Linked identities"),
-                ("applications", "Applications with access"), ("data", "Your data"),
-                ("delete", "Delete account"), ("confirm", "Confirm that it is you")]:
+                ("sessions", "Devices and sessions"), ("identities", "Linked accounts"),
+                ("applications", "Connected apps"), ("data", "Your data"),
+                ("delete", "Delete account"), ("confirm", "Confirm that it's you")]:
             self.open(f"/account/{path}")
             self.look(heading)
         self.open("/account/delete")
         self.send(confirmation="x")
-        self.look("Delete account", "Type the address exactly as shown.")
+        self.look("Delete account", "Type the email address exactly as shown.")
         self.send(confirmation=email)
         self.look("Account deleted")
         self.quiet()
@@ -129,10 +129,10 @@ class Looks(LookingCase):
         self.send(email=email)
         self.press("Email me a code")
         self.send(code="0000 0001" if self.mailed_code(email) == "0000 0000" else "0000 0000")
-        self.look("Enter the code", "The code is wrong. Use the newest email.")
+        self.look("Enter the code", "This code is wrong. Check the code or request a new one.")
         self.site.sql("update authentication_flows set expires_at = now()")
         self.send(code="0000 0000")
-        self.look("Enter the code", "The code has expired. Send a new one.")
+        self.look("Enter the code", "This code has expired. Request a new one.")
         self.site.sql(f"update users set blocked_at = now() where user_id = '{user}'")
         self.open("/account")
         self.send(email=email)

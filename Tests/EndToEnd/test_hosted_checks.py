@@ -62,7 +62,7 @@ class Flow(OpenIDCase):
         self.site.sql("update sessions set authenticated_at = now() - interval '1 day'")
         self.visitor.open("/account/delete")
         for page in self.twice("/confirm/send"):
-            self.shows(page, "Confirm that it is you")
+            self.shows(page, "Confirm that it's you")
         self.mailed_code("new-" + email, 3)
         self.assertEqual(len(self.codes("new-" + email)), 3)
 
@@ -139,10 +139,10 @@ class Flow(OpenIDCase):
                            {"prompt": "login", "login_hint": email.replace("a", "\uff41")}]:
             party = Party(self, self.spa, **parameters)
             self.site.sql("update sessions set authenticated_at = now() - interval '1 minute'")
-            page = self.shows(self.visitor.open(party.path), "Confirm that it is you")
+            page = self.shows(self.visitor.open(party.path), "Confirm that it's you")
             self.assertEqual(page.forms[0].fields["email"], email)
             self.shows(self.visitor.submit("/password", password="wrong horse"),
-                       "Confirm that it is you",
+                       "Confirm that it's you",
                        "Email address or password is wrong. Try again or reset the password.")
             party.code(self.visitor.submit("/password", password=PASSWORD))
         denied = Party(self, self.spa, prompt="login")

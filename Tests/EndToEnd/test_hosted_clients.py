@@ -49,7 +49,8 @@ class WithScripts(ClientCase):
         self.sign_in_here(email)
         self.look("single_page wants access to your default account")
         text = self.browser.find("main").text
-        for words in [email, "Your email address", "Read your posts", "All of this while you are away"]:
+        for words in [email, "See your email address", "Read your posts",
+                      "Stay connected when you're not using it"]:
             self.assertIn(words, text)
         self.allow()
         self.assertIn("code=", self.arrived())
@@ -59,11 +60,11 @@ class WithScripts(ClientCase):
         self.click("Continue")
         self.assertIn("code=", self.arrived())
         self.open("/account/applications")
-        self.look("Applications with access")
+        self.look("Connected apps")
         self.press("Remove")
-        self.look("Remove an application")
+        self.look("Remove an app")
         self.press("Remove")
-        self.look("Applications with access")
+        self.look("Connected apps")
         self.open(party.path)
         self.look("single_page wants access to your default account")
 
@@ -81,7 +82,7 @@ class WithScripts(ClientCase):
         for email in [first, second]:
             self.open(self.party(prompt="login").path)
             if email == second:
-                self.look("Confirm that it is you")
+                self.look("Confirm that it's you")
                 self.press("Use another account")
             self.sign_in_here(email)
             if "wants access" in self.heading():
@@ -97,7 +98,7 @@ class WithScripts(ClientCase):
 
     def test_pages_of_errors(self):
         self.open("/authorize?client_id=0123")
-        self.look("Unknown application")
+        self.look("Unknown app")
         party = self.party()
         party.parameters["redirect_uri"] += "x"
         self.open(party.path)

@@ -41,7 +41,7 @@ class SecondFactors(HostedCase):
         self.shows(self.visitor.submit("/set-up", code="123"), "Set up an authenticator app",
                    "The code must have 6 digits.")
         self.shows(self.visitor.submit("/set-up", code=factor.wrong()),
-                   "Set up an authenticator app", "The code is wrong. Wait for the next one.")
+                   "Set up an authenticator app", "This code is wrong. Wait for the next one.")
         page = self.visitor.submit("/set-up", code=factor.code())
         self.shows(page, "Save your recovery codes")
         codes = self.saved_codes(page)
@@ -61,7 +61,7 @@ class SecondFactors(HostedCase):
         self.assertEqual(file.headers["X-Content-Type-Options"], "nosniff")
         lines = file.body.decode().splitlines()
         self.assertEqual(lines[0], "Recovery codes - default")
-        self.assertRegex(lines[1], r"^Saved \d+ \w+ \d{4}, \d\d:\d\d UTC$")
+        self.assertRegex(lines[1], r"^Saved on \d+ \w+ \d{4}, \d\d:\d\d UTC$")
         self.assertEqual(lines[-10:], codes)
         # Another browser gets nothing at the same URL.
         stranger = self.new_visitor().open(page.links["Download"])
@@ -78,7 +78,7 @@ class SecondFactors(HostedCase):
         self.shows(visitor.submit("/factor", code="1"), "Confirm your sign-in",
                    "The code must have 6 digits.")
         self.shows(visitor.submit("/factor", code=factor.wrong()), "Confirm your sign-in",
-                   "The code is wrong. Wait for the next one.")
+                   "This code is wrong. Wait for the next one.")
         # A code is valid once, and this one has confirmed the factor. The test forgets that.
         self.site.sql("update second_factors set last_step = 0")
         self.shows(visitor.submit("/factor", code=factor.code()), "Your account")
@@ -86,7 +86,7 @@ class SecondFactors(HostedCase):
         self.sign_in(email, visitor=visitor)
         self.shows(visitor.open(visitor.page.links["Use a recovery code"]), "Recovery code")
         self.shows(visitor.submit("/recovery", recovery_code="abcd"), "Recovery code",
-                   "This code is wrong or used. Try another.")
+                   "This code is wrong or has been used. Try another one.")
         self.shows(visitor.submit("/recovery", recovery_code=codes[0]), "Your account")
         self.assertIn("9 codes left", visitor.page.text)
 
@@ -99,8 +99,8 @@ class SecondFactors(HostedCase):
         self.settings(mfa="optional")
         earlier.open("/account/address")
         for code, error in [("", "The code must have 6 digits."),
-                            ("abcd", "The code is wrong. Wait for the next one.")]:
-            self.shows(earlier.submit("/confirm", code=code), "Confirm that it is you", error)
+                            ("abcd", "This code is wrong. Wait for the next one.")]:
+            self.shows(earlier.submit("/confirm", code=code), "Confirm that it's you", error)
         self.shows(earlier.submit("/confirm", code=codes[0]), "Change your email address")
 
     def test_an_app_that_requires_a_second_factor(self):
@@ -113,7 +113,7 @@ class SecondFactors(HostedCase):
         secret = re.search(r"Key\s*([A-Z2-7 ]{32,})", page.text)[1].replace(" ", "").strip()
         factor = Authenticator({"id": "", "uri": "", "secret": secret})
         self.shows(self.visitor.submit("/enroll", code=factor.wrong()),
-                   "Set up an authenticator app", "The code is wrong. Wait for the next one.")
+                   "Set up an authenticator app", "This code is wrong. Wait for the next one.")
         page = self.visitor.submit("/enroll", code=factor.code())
         self.shows(page, "Save your recovery codes")
         codes = self.saved_codes(page)

@@ -70,11 +70,11 @@ class Flow(HostedCase):
         form = self.visitor.form()
         for origin in ["https://evil.example", "null", "http://127.0.0.1.evil.example"]:
             self.shows(self.visitor.submit(email="ada@example.com", origin=origin),
-                       "Not accepted", status=403)
+                       "Request not accepted", status=403)
             self.visitor.open(form.action)
         for token in ["", "x", form.fields["csrf"][:-1], form.fields["csrf"] + "0", None]:
             self.shows(self.visitor.submit(email="ada@example.com", csrf=token),
-                       "Not accepted", status=403)
+                       "Request not accepted", status=403)
             self.visitor.open(form.action)
         # Without the field of the origin, the token suffices.
         self.shows(self.visitor.submit(email="ada@example.com", origin=None), "Enter your password")

@@ -14,11 +14,11 @@ class MailedLinks(HostedCase):
             page = self.visitor.open(path)
             self.shows(page, "Verify your email address")
             self.assertNotIn("password", page.forms[0].fields)
-        self.shows(self.visitor.submit("/verify"), "Address verified")
+        self.shows(self.visitor.submit("/verify"), "Email address verified")
         self.assertIn("Verified", self.visitor.open("/account").text)
         # A used link of a verified address says so, in every browser.
-        self.shows(self.visitor.open(path), "Address verified")
-        self.shows(self.new_visitor().open(path), "Address verified")
+        self.shows(self.visitor.open(path), "Already verified")
+        self.shows(self.new_visitor().open(path), "Already verified")
         forged = path[:-4] + "AAAA"
         self.shows(self.new_visitor().open(forged), "Link expired", status=404)
         self.site.sql(f"update users set email_verified = false where email = '{email}'")
@@ -32,7 +32,7 @@ class MailedLinks(HostedCase):
                    "Enter your password.")
         self.shows(self.visitor.submit("/verify", password="wrong horse"),
                    "Verify your email address", "The password is wrong.")
-        self.shows(self.visitor.submit("/verify", password=PASSWORD), "Address verified")
+        self.shows(self.visitor.submit("/verify", password=PASSWORD), "Email address verified")
 
     def test_a_recipient_who_did_not_sign_up_chooses_a_password(self):
         email = self.own_email()
@@ -43,7 +43,7 @@ class MailedLinks(HostedCase):
         self.assertEqual(page.forms[0].fields["email"], email)
         self.shows(self.visitor.submit("/forgot"), "Check your email")
         self.visitor.open(self.link(email, "ds_reset"))
-        self.shows(self.visitor.submit("/reset", new_password=PASSWORD), "Password saved")
+        self.shows(self.visitor.submit("/reset", new_password=PASSWORD), "Your password has been changed")
         self.expect(self.me(grant), 401)
         self.shows(self.sign_in(email), "Your account")
 
@@ -64,7 +64,7 @@ class MailedLinks(HostedCase):
                    "The password needs at least 8 characters.")
         self.shows(self.visitor.submit(new_password=""), "Choose a new password",
                    "Enter your password.")
-        self.shows(self.visitor.submit(new_password="another horse"), "Password saved")
+        self.shows(self.visitor.submit(new_password="another horse"), "Your password has been changed")
         self.shows(self.visitor.open(path), "Link expired", status=404)
         self.shows(self.visitor.open(self.visitor.page.links["Request a new link"]),
                    "Reset your password")
@@ -78,7 +78,7 @@ class MailedLinks(HostedCase):
         self.shows(self.visitor.open(path), "Restore your email address")
         self.shows(self.visitor.submit(new_password="short"), "Restore your email address",
                    "The password needs at least 8 characters.")
-        self.shows(self.visitor.submit(new_password="another horse"), "Address restored")
+        self.shows(self.visitor.submit(new_password="another horse"), "Email address restored")
         self.assertIn(email, self.visitor.open("/account").text)
         self.expect(self.me(grant), 401)
 

@@ -1,5 +1,6 @@
 """Signing in and registering at the hosted pages, and their languages, without scripts."""
 
+import json
 import re
 import unittest
 
@@ -14,7 +15,7 @@ class SignIn(HostedCase):
         self.assertEqual(page.path, "/account")
         self.assertIn(email, page.text)
         self.assertIn("Not verified", page.text)
-        self.shows(self.visitor.submit("/account/sign-out"), "You are signed out")
+        self.shows(self.visitor.submit("/account/sign-out"), "You're signed out of default")
         self.shows(self.visitor.open("/account"), "Sign in")
         page = self.visitor.submit(email=f" {email.upper()} ")
         self.shows(page, "Enter your password")
@@ -52,13 +53,13 @@ class SignIn(HostedCase):
                 ({"email": "new-" + email, "new_password": "short"},
                  ["The password needs at least 8 characters."]),
                 ({"email": "new-" + email, "new_password": "password123"},
-                 ["This password is common or leaked. Choose another."]),
+                 ["This password is too common, or it has been leaked. Choose another one."]),
                 ({"email": "new-" + email, "new_password": f"new-{email} 1"},
-                 ["The password contains your address or the name of the app. Choose another."]),
+                 ["The password contains your email address or the name of the app. Choose another one."]),
                 ({"email": "new-" + email, "new_password": "x" * 1025},
                  ["The password is too long."]),
                 ({"email": email, "new_password": PASSWORD},
-                 ["This address has an account. Sign in."])]:
+                 ["An account with this email address already exists. Sign in."])]:
             page = self.visitor.submit(**fields)
             self.shows(page, "Create account", *errors)
             self.assertEqual(page.forms[0].fields["email"], fields["email"])
@@ -110,13 +111,13 @@ class SignIn(HostedCase):
         self.visitor.submit(email=email)
         page = self.visitor.submit("/code/send")
         self.shows(page, "Enter the code")
-        self.assertIn(f"If {email} can be used here, a code is on its way.", page.text)
+        self.assertIn(f"If an account exists for {email}, we've sent a code.", page.text)
         self.shows(self.visitor.submit("/code", code="12"), "Enter the code",
                    "The code must have 8 digits.")
         code = self.mailed_code(email)
         wrong = "0000 0000" if code != "0000 0000" else "1111 1111"
         self.shows(self.visitor.submit("/code", code=wrong), "Enter the code",
-                   "The code is wrong. Use the newest email.")
+                   "This code is wrong. Check the code or request a new one.")
         self.shows(self.visitor.submit("/code/send"), "Enter the code")
         code = self.mailed_code(email, 2)
         self.shows(self.visitor.submit("/code", code=code.replace(" ", "-")), "Your account")
@@ -129,7 +130,7 @@ class SignIn(HostedCase):
         wrong = "00000000" if self.mailed_code(email) != "0000 0000" else "11111111"
         for _ in range(5):
             page = self.visitor.submit("/code", code=wrong)
-        self.shows(page, "Enter the code", "Too many wrong codes. Send a new one.")
+        self.shows(page, "Enter the code", "Too many wrong codes. Request a new one.")
 
     def test_a_registration_that_is_verified_first(self):
         email = self.own_email()
@@ -148,7 +149,7 @@ class SignIn(HostedCase):
         self.settings(sign_up="verify_first")
         page = self.sign_in(email)
         self.shows(page, "Check your email")
-        self.assertIn("needs a verified address", page.text)
+        self.assertIn("needs a verified email address", page.text)
         path = self.link(email, "ds_verify", 2)
         # The browser has just sent the password. Another one has not, nor for another address.
         stranger = self.new_visitor()
@@ -159,7 +160,7 @@ class SignIn(HostedCase):
         self.assertIn("password", stranger.open(path).forms[0].fields)
         page = self.visitor.open(path)
         self.assertNotIn("password", self.shows(page, "Verify your email address").forms[0].fields)
-        self.shows(self.visitor.submit("/verify"), "Address verified")
+        self.shows(self.visitor.submit("/verify"), "Email address verified")
         self.shows(self.sign_in(email), "Your account")
         self.assertIn("Verified", self.visitor.page.text)
 
@@ -192,10 +193,49 @@ class Languages(HostedCase):
         path = re.search(r'href="(/u/assets/[^"]+)"', page.body.decode())[1]
         self.assertIn(b"--accent: #ffdd00", self.visitor.open(path).body)
 
+    def test_an_app_has_texts_and_a_language_of_its_own(self):
+        self.settings(texts={"en": {"signIn": "Come in"}, "de": {"cancel": "Halt"},
+                             "nl": {"languageName": "Nederlands", "signIn": "Aanmelden"},
+                             "it": {"signIn": "Accedi"}})
+        page = self.visitor.open("/account")
+        self.shows(page, "Come in")
+        self.assertEqual(page.headers["Content-Language"], "en")
+        # A language without a name is for emails only.
+        self.assertEqual(self.new_visitor(Accept_Language="it").open("/account").language, "en")
+        page = self.new_visitor(Accept_Language="nl-BE").open("/account")
+        self.shows(page, "Aanmelden")
+        self.assertEqual((page.language, page.headers["Content-Language"]), ("nl", "nl"))
+        # A text that the language lacks is in English.
+        self.assertIn("Create account", page.links)
+        self.assertIn("Nederlands", self.visitor.page.links)
+        found = self.visitor.open("/.well-known/openid-configuration").body
+        self.assertEqual(json.loads(found)["ui_locales_supported"],
+                         ["en", "ar", "de", "es", "fr", "ja", "pt", "nl"])
+
+    def test_invalid_texts_are_refused(self):
+        for value, words in [
+                ('{"de": {"sign": "x"}}', "de: sign is no key of a text."),
+                ('{"de": {"consent": "{{app}} {{x}}"}}',
+                 "de: consent has the unknown placeholder {{x}}; it may have {{app}} {{client}}."),
+                ('{"ar": {"sessionCount": {"one": "x"}}}', "an object of plural forms with other."),
+                ('{"ja": {"sessionCount": {"one": "x", "other": "x"}}}',
+                 "ja: sessionCount one must be a plural category of this language (other)")]:
+            run = self.site.dossier("app", "set", f"texts={value}", check=False)
+            self.assertEqual(run.returncode, 12, run.stdout + run.stderr)
+            self.assertIn(words, run.stderr)
+
+    def test_pages_are_in_right_to_left_and_in_wide_languages(self):
+        for language, direction, heading in [("ar", "rtl", "تسجيل الدخول"), ("ja", "ltr", "サインイン")]:
+            page = self.new_visitor(Accept_Language=language).open("/account")
+            self.shows(page, heading)
+            html = page.body.decode()
+            self.assertIn(f'<html lang="{language}" dir="{direction}">', html)
+            self.assertEqual(page.headers["Content-Language"], language)
+
     def test_invalid_branding_settings_are_refused(self):
         for setting in ["brand_color=red", "brand_color=#12345", "corner_radius=23",
                         "logo_url=http://example.com/logo.png", "logo_url=javascript:alert(1)",
-                        "support_url=nobody", "terms_url=/terms", "default_language=fr"]:
+                        "support_url=nobody", "terms_url=/terms", "default_language=f"]:
             run = self.site.dossier("app", "set", setting, check=False)
             self.assertEqual(run.returncode, 12, setting + run.stdout + run.stderr)
 
@@ -215,7 +255,7 @@ class Languages(HostedCase):
         visitor.submit("/forgot")
         self.site.mailed(email, "ds_reset")
         subjects = [message["Subject"] for message in self.site.mail_messages(email)]
-        self.assertEqual(subjects, ["Adresse für default bestätigen",
+        self.assertEqual(subjects, ["E-Mail-Adresse für default bestätigen",
                                     "Passwort für default zurücksetzen"])
 
 

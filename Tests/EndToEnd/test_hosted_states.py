@@ -6,7 +6,7 @@ from hosted import PASSWORD
 from hosted_browser import LookingCase
 from openid import OpenIDCase
 
-WRONG_CODE = "The code is wrong. Use the newest email."
+WRONG_CODE = "This code is wrong. Check the code or request a new one."
 
 
 class StateCase(LookingCase):
@@ -29,7 +29,7 @@ class MailedLinks(StateCase):
         self.send(new_password="short")
         self.look("Restore your email address", "The password needs at least 8 characters.")
         self.send(new_password="another horse")
-        self.look("Address restored")
+        self.look("Email address restored")
         self.quiet()
 
     def test_an_address_is_verified_by_the_session_or_rejected(self):
@@ -37,13 +37,13 @@ class MailedLinks(StateCase):
         self.open(self.link(email, "ds_verify"))
         self.look("Verify your email address")
         self.assertEqual(self.browser.all("#password"), [])
-        self.press("Verify address")
-        self.look("Address verified")
+        self.press("Verify email address")
+        self.look("Email address verified")
         self.browser.driver.delete_all_cookies()
         email = "second-" + email
         self.expect(self.register(email, PASSWORD), 201)
         self.open(self.link(email, "ds_verify"))
-        self.press("I did not sign up")
+        self.press("I didn't sign up")
         self.look("Reset your password")
         self.press("Send link")
         self.look("Check your email")
@@ -58,7 +58,7 @@ class MailedLinks(StateCase):
         self.look("Verify your email address", WRONG_CODE)
         for _ in range(4):
             self.send(code=wrong)
-        self.look("Verify your email address", "Too many wrong codes. Send a new one.")
+        self.look("Verify your email address", "Too many wrong codes. Request a new one.")
         self.quiet()
 
 
@@ -81,7 +81,7 @@ class Account(StateCase):
         self.look("Verify your email address", WRONG_CODE)
         self.site.sql("update authentication_flows set expires_at = now()")
         self.send(code=wrong)
-        self.look("Verify your email address", "The code has expired. Send a new one.")
+        self.look("Verify your email address", "This code has expired. Request a new one.")
         self.open("/account/password")
         self.browser.type("#password", "wrong horse")
         self.send(new_password="another horse")
@@ -89,7 +89,7 @@ class Account(StateCase):
         self.age(email)
         self.open("/account/delete")
         self.send(password="wrong horse")
-        self.look("Confirm that it is you", "The password is wrong.")
+        self.look("Confirm that it's you", "The password is wrong.")
         self.quiet()
 
     def test_the_authenticator(self):
@@ -101,14 +101,14 @@ class Account(StateCase):
         self.open("/account/recovery-codes")
         self.press("Create new codes")
         self.look("Save your recovery codes")
-        self.press("I have saved the codes")
+        self.press("I've saved my codes")
         # A session from when the app had no second factors asks for the code alone.
         self.site.sql("update sessions set amr = 'pwd'")
         self.open("/account/authenticator")
-        self.look("Confirm that it is you")
+        self.look("Confirm that it's you")
         self.assertEqual(self.browser.all("#password"), [])
         self.send(code=factor.wrong())
-        self.look("Confirm that it is you", "The code is wrong. Wait for the next one.")
+        self.look("Confirm that it's you", "This code is wrong. Wait for the next one.")
         self.site.sql("update second_factors set last_step = 0")
         self.send(code=factor.code())
         self.look("Turn off the authenticator app")
@@ -117,7 +117,7 @@ class Account(StateCase):
         self.send(email=email)
         self.send(password=PASSWORD)
         self.send(code=factor.wrong())
-        self.look("Confirm your sign-in", "The code is wrong. Wait for the next one.")
+        self.look("Confirm your sign-in", "This code is wrong. Wait for the next one.")
         self.site.sql("update second_factors set last_step = 0")
         self.send(code=factor.code())
         self.open("/account/authenticator")
@@ -130,15 +130,15 @@ class Account(StateCase):
         self.settings(email_code=True)
         self.age(email)
         self.open("/account/delete")
-        self.look("Confirm that it is you")
+        self.look("Confirm that it's you")
         self.assertNotIn("Email me a code", self.browser.find("main").text)
         self.site.sql(f"update users set email_verified = true where email = '{email}'")
         self.open("/account/delete")
         self.press("Email me a code")
-        self.look("Confirm that it is you")
+        self.look("Confirm that it's you")
         wrong = self.other_code(self.mailed_code(email))
         self.send(code=wrong)
-        self.look("Confirm that it is you", WRONG_CODE)
+        self.look("Confirm that it's you", WRONG_CODE)
         self.quiet()
 
     def test_an_identity_is_unlinked(self):
@@ -149,13 +149,13 @@ class Account(StateCase):
             "'0123456789abcdef01234567', app_id, 'jwt:https://contoso.example', 'ada' from users "
             f"where user_id = '{user}'")
         self.open("/account/identities")
-        self.look("Linked identities")
+        self.look("Linked accounts")
         self.press("Unlink")
-        self.look("Unlink an identity")
+        self.look("Unlink an account")
         self.assertIn("https://contoso.example", self.browser.find("main").text)
         self.press("Unlink")
-        self.look("Linked identities")
-        self.assertIn("Nothing yet", self.browser.find("main").text)
+        self.look("Linked accounts")
+        self.assertIn("Nothing here yet", self.browser.find("main").text)
         self.quiet()
 
 
@@ -169,7 +169,7 @@ class Failures(StateCase):
         self.open("/account")
         self.browser.script("document.getElementsByName('csrf')[0].value = 'x'")
         self.send(email="ada@example.com")
-        self.look("Not accepted")
+        self.look("Request not accepted")
         self.settings(sign_in_pages_per_ip=1)
         self.addCleanup(self.site.sql, "delete from rate_limits")
         for _ in range(3):
@@ -184,7 +184,7 @@ class Failures(StateCase):
         self.site.sql("alter table authorizations rename to gone")
         self.addCleanup(self.site.sql, "alter table if exists gone rename to authorizations")
         self.press("Continue")
-        self.look("Not available")
+        self.look("Temporarily unavailable")
         self.site.sql("alter table gone rename to authorizations")
 
     def test_two_tabs_and_a_form_that_is_sent_twice(self):
@@ -223,7 +223,7 @@ class SignOut(OpenIDCase, StateCase):
         self.send(email="second-" + email, new_password=PASSWORD)
         self.open(f"/oidc/logout?client_id={self.spa['id']}")
         self.press("Sign out")
-        self.look("You are signed out")
+        self.look("You're signed out of default")
         self.assertIn("Other accounts are still signed in", self.browser.find("main").text)
         back = next(link for link in self.browser.all(".links a") if "Back to" in link.text)
         self.assertEqual((back.text, back.get_attribute("href")),

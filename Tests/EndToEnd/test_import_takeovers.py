@@ -169,7 +169,7 @@ class FactorTakeovers(FactorCase):
     def test_a_row_that_verifies_the_address_removes_second_factors(self):
         email = "guarded@example.com"
         self.take_over(email)
-        self.expect_mail(email, "This address is now verified.")
+        self.expect_mail(email, "This email address is now verified.")
         owner = self.sign_in_by_code(email)
         self.assertEqual(self.factors(owner)["second_factors"], [])
 

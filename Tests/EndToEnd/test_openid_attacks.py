@@ -198,14 +198,14 @@ class Redirects(OpenIDCase):
         page = self.visitor.open(path)
         self.assertEqual((page.status, page.location), (400, None), page.text)
         self.site.dossier("client", "delete", "--yes", client["id"])
-        self.shows(self.visitor.open(path), "Unknown application", status=404)
+        self.shows(self.visitor.open(path), "Unknown app", status=404)
 
     def test_the_id_of_a_client_is_compared_as_written(self):
         client = self.spa
         while client["id"].isdigit():
             client = self.new_client("single_page", f"callback_urls={CALLBACK}")
         client = {**client, "id": client["id"].upper()}
-        self.shows(self.visitor.open(Party(self, client).path), "Unknown application", status=404)
+        self.shows(self.visitor.open(Party(self, client).path), "Unknown app", status=404)
 
     def test_an_unknown_client_gets_a_page(self):
         other = self.site.dossier("app", "create", "elsewhere")

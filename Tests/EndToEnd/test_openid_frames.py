@@ -114,7 +114,7 @@ class Messages(OpenIDCase, BrowserCase):
         party = self.party(prompt="none")
         page = self.visitor.open(party.path)
         self.assertEqual(page.status, 200)
-        self.assertIn("This window closes by itself.", page.text)
+        self.assertIn("This window will close by itself.", page.text)
         policy = page.headers["Content-Security-Policy"]
         self.assertIn(f"frame-ancestors {self.pages.origin}", policy)
         self.assertIn("script-src 'self' 'nonce-", policy)

@@ -125,7 +125,7 @@ class Pages(RequestCase):
                       f"where user_id = '{self.user_id}'")
 
     def sign(self, page, party):
-        self.shows(page, "Confirm that it is you")
+        self.shows(page, "Confirm that it's you")
         return self.code_of(self.visitor.submit("/password", password=PASSWORD), party)
 
     def test_a_sign_in_that_is_too_old_is_repeated(self):
@@ -138,7 +138,7 @@ class Pages(RequestCase):
         self.finished(max_age="1800", prompt="none")
         # With zero, each request asks.
         self.sign(*self.begin(max_age="0"))
-        self.shows(self.begin(max_age="0")[0], "Confirm that it is you")
+        self.shows(self.begin(max_age="0")[0], "Confirm that it's you")
 
     def test_consent_is_asked_for_again(self):
         self.tokens(self.email)
@@ -166,7 +166,7 @@ class Pages(RequestCase):
         self.assertEqual(page.forms[0].fields["email"], "ada@example.com")
 
     def test_the_languages(self):
-        for locales, language in [("fr de en", "de"), ("de-CH", "de"), ("en de", "en"),
+        for locales, language in [("nl de en", "de"), ("de-CH", "de"), ("en de", "en"),
                                   ("xx", "en"), ("de_DE", "de")]:
             page, _ = self.begin(ui_locales=locales)
             self.assertEqual(page.language, language, locales)

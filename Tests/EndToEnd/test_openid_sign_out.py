@@ -36,7 +36,7 @@ class SigningOut(OpenIDCase):
         self.shows(page, "Sign out of default?")
         self.assertTrue(self.is_live(tokens))
         page = self.visitor.submit("/oidc/logout/confirm")
-        self.shows(page, "You are signed out")
+        self.shows(page, "You're signed out of default")
         self.assertFalse(self.is_live(tokens))
 
     def test_an_unregistered_target_gets_a_page(self):
@@ -55,7 +55,7 @@ class SigningOut(OpenIDCase):
                 self.assertEqual((page.status, page.location), (404, None), client)
         self.assertTrue(self.is_live(tokens))
         self.shows(self.logout(id_token_hint=tokens["id_token"], client_id=self.spa["id"]),
-                   "You are signed out")
+                   "You're signed out of default")
         self.assertFalse(self.is_live(tokens))
 
     def test_the_session_of_a_client_names_the_user(self):
@@ -64,7 +64,7 @@ class SigningOut(OpenIDCase):
         foreign, _ = self.tokens(f"x-{self.own_email()}", scope="openid", **self.in_another_browser())
         for hint in [claims(foreign["id_token"])["sid"], "0" * 24, "x"]:
             self.shows(self.logout(logout_hint=hint), "Sign out of default?")
-        self.shows(self.logout(logout_hint=session), "You are signed out")
+        self.shows(self.logout(logout_hint=session), "You're signed out of default")
         self.assertFalse(self.is_live(tokens))
         self.assertTrue(self.is_live(foreign))
 

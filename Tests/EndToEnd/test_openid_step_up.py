@@ -44,7 +44,7 @@ class SecondFactors(FactorCase, RequestCase):
         self.assertEqual((answer["error"], answer["error_description"]),
                          ("login_required", "Multifactor authentication required"))
         page, party = self.begin(acr_values=MFA)
-        self.shows(page, "Confirm that it is you")
+        self.shows(page, "Confirm that it's you")
         self.visitor.submit("/password", password=PASSWORD)
         identity = self.code_of(self.visitor.submit("/factor", code=factor.code()), party)
         self.assertEqual((identity["acr"], identity["amr"]), (MFA, ["pwd", "mfa", "otp"]))
@@ -52,7 +52,7 @@ class SecondFactors(FactorCase, RequestCase):
     def test_a_user_without_a_factor_gets_no_acr(self):
         page, party = self.begin(acr_values=MFA)
         self.assertEqual(page.forms[0].fields["email"], self.email)
-        self.shows(page, "Confirm that it is you")
+        self.shows(page, "Confirm that it's you")
         identity = self.code_of(self.visitor.submit("/password", password=PASSWORD), party)
         self.assertNotIn("acr", identity)
 

@@ -191,7 +191,7 @@ class SecondFactors(FactorCase):
         self.assertEqual(len(events), 2)
         self.assertRegex(events[0], '^client:[0-9a-f]{24} {"count": 2}$')
         self.assertEqual(events[1], 'operator {"count": 2}')
-        self.expect_mail(email, "removed the second factors of your account", 2)
+        self.expect_mail(email, "removed the authenticator apps from your account", 2)
         unknown = self.site.request("DELETE", f"/v1/users/{'0' * 24}/second-factors", headers=key)
         self.expect(unknown, 404, "not_found")
         elsewhere = {**key, **self.site.add_app("elsewhere")}

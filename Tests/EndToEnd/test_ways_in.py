@@ -39,7 +39,7 @@ class WaysIn(IssuerCase):
         self.expect_mail(email, "This address was verified")
         made = self.make_key(grant)
         mail = self.expect_mail(email, "An API key can be used from now on")
-        self.assertIn("Not you? Reset the password with this address.", mail)
+        self.assertIn("Not you? Reset your password with this email address.", mail)
         # The mail contains no text chosen by the caller.
         self.assertNotIn("cron", mail)
         path = f"/v1/me/api-keys/{made['id']}"
@@ -52,7 +52,7 @@ class WaysIn(IssuerCase):
         self.expect_mail(email, "An API key can no longer be used")
         token = self.key.token(claims("told"))
         self.expect(self.link(grant, provider="jwt", token=token), 200)
-        self.expect_mail(email, "An identity of https://issuer.example.com can be used from now on")
+        self.expect_mail(email, "An account at https://issuer.example.com can now be used")
         self.expect(self.change(grant), 200)
         self.expect_mail(email, "The password of your account was changed")
         self.reset_by_mail(email, "another staple")
@@ -66,7 +66,7 @@ class WaysIn(IssuerCase):
                 self.expect(self.link(grant, provider="jwt", token=token), 200)
             found = next(i["id"] for i in identities if i["provider"] == provider)
             self.expect(self.call(grant, "DELETE", f"/v1/me/identities/{found}"), 204)
-        self.expect_mail(email, "An identity of https://issuer.example.com can no longer be used")
+        self.expect_mail(email, "An account at https://issuer.example.com can no longer be used")
         # The notice has the restore link.
         self.assertIn("ds_restore_", self.expect_mail(email, "is not the address of your account"))
         # One mail for each change. Disabling the key again changed nothing.
@@ -86,7 +86,7 @@ class WaysIn(IssuerCase):
             email = f"gone{index}@example.com"
             self.expect(delete(self.verified(email)), 204)
             mail = self.expect_mail(email, "Your account was deleted")
-            self.assertIn("Contact the operator of default", mail)
+            self.assertIn("Tell the people who run default", mail)
 
     def test_changes_by_a_client_are_mailed_to_the_owner(self):
         email = "program@example.com"

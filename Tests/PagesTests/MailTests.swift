@@ -75,12 +75,12 @@ import Testing
   @Test func `a token stays in its sentence, and its link gets a button below`() throws {
     let mail = Mail(
       subject: "s", text: "Use\u{301} ds_verify_YWRh or <\(Self.url)>\u{301}, not ds_verify_YWR",
-      language: "en", secret: "ds_verify_YWRh", label: "Verify address"
+      language: "en", secret: "ds_verify_YWRh", label: "Verify email address"
     )
     let document = try document(mail)
     #expect(document.all("strong").map(\.text) == ["ds_verify_YWRh"])
     #expect(document.all("p").map(\.text) == [mail.text])
-    #expect(document.all("a").map(\.text) == [Self.url, "Verify address"])
+    #expect(document.all("a").map(\.text) == [Self.url, "Verify email address"])
     #expect(!mail.preheader.contains("YWRh"))
   }
 

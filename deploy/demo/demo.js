@@ -116,5 +116,5 @@ await attempt(async () => {
   const tokens = await finish();
   if (tokens) return show(tokens);
   element("guest").hidden = false;
-  return "You are signed out.";
+  return "You're signed out.";
 });

@@ -43,7 +43,7 @@ import WireKit
     } catch .invalidMailToken {
       // People open a link twice.
       if try await PresentedEmailToken.isFulfilled(text, call.context) {
-        return call.response(with: Page.CompletedTask.addressConfirmed.page)
+        return call.response(with: Page.CompletedTask.alreadyVerified.page)
       }
       return MailLinkPages.expired(call, request: LocalPath.account.text)
     }

@@ -88,7 +88,7 @@ extension Page {
     let details = [account.person.name, account.language, account.zone].compactMap(\.self)
     let profile = Row(
       .message(.nameAndLanguage),
-      values: details.isEmpty ? [.message(.nothingYet)] : details.map(Text.name),
+      values: details.isEmpty ? [.message(.notSet)] : details.map(Text.name),
       action(.change, paths.profile)
     )
     return [picture, profile, address]
@@ -98,7 +98,7 @@ extension Page {
     var rows = [
       Row(
         .message(.password),
-        values: [.message(account.hasPassword ? .passwordIsSet : .passwordIsNotSet)],
+        values: [.message(account.hasPassword ? .passwordIsSet : .notSet)],
         action(account.hasPassword ? .change : .set, paths.password)
       ),
       Row(

@@ -137,7 +137,7 @@ extension Page {
     switch method {
     case .password: fields.append(.currentPassword)
     case .mailCode(let digits):
-      page.notices = [Notice(.information, .message(.codeSent, ["email": .address(email)]))]
+      page.notices = [Notice(.information, .message(.codeSentToYou, ["email": .address(email)]))]
       fields.append(.code(digits: digits, hint: .message(.mailCodeHint)))
     case .unsentMailCode: fields = []
     case .authenticator:

@@ -133,7 +133,7 @@ extension Page {
   package static func signedOut(
     client: (name: String, destination: Destination)? = nil, next: Destination, hasOthers: Bool
   ) -> Page {
-    var page = Page(title: .signedOut)
+    var page = Page(title: .signedOutAccount, heading: .message(.signedOut))
     page.introduction = [.message(hasOthers ? .signedOutOfOne : .signedOutText)]
     let back = client.map { client in
       Link(

@@ -75,6 +75,7 @@ extension Page {
     let (title, text): (MessageKey, MessageKey) =
       switch task {
       case .addressConfirmed: (.addressConfirmed, .addressConfirmedText)
+      case .alreadyVerified: (.alreadyVerified, .alreadyVerifiedText)
       case .addressRestored: (.addressRestored, .addressRestoredText)
       case .passwordSaved: (.passwordSaved, .passwordSavedText)
       case .accountDeleted: (.accountDeleted, .accountDeletedText)
@@ -88,6 +89,7 @@ extension Page {
   /// A task that a page has completed, with its name in paths.
   package enum CompletedTask: String, Sendable, CaseIterable {
     case addressConfirmed = "address-confirmed"
+    case alreadyVerified = "already-verified"
     case addressRestored = "address-restored"
     case passwordSaved = "password-saved"
     case accountDeleted = "account-deleted"

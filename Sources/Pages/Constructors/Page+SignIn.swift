@@ -47,17 +47,17 @@ extension Page {
     change: Destination? = nil, resend: FormTarget?, password: Destination? = nil,
     errors: [PageError] = []
   ) -> Page {
-    let title: MessageKey =
+    let (title, sent): (MessageKey, MessageKey) =
       switch purpose {
-      case .signIn: .enterCode
-      case .verification: .verifyAddress
+      case .signIn: (.enterCode, .codeSent)
+      case .verification: (.verifyAddress, .codeSentToYou)
       }
     let fields = [
       .fixedEmail(email, change: change),
       Field.code(digits: digits, hint: .message(.mailCodeHint)),
     ]
     var page = asking(title, target, fields, .continue, errors: errors)
-    page.notices = [Notice(.information, .message(.codeSent, ["email": .address(email)]))]
+    page.notices = [Notice(.information, .message(sent, ["email": .address(email)]))]
     page.add(.sendNewCode, resend)
     page.add(.usePassword, to: password)
     return page
