@@ -76,6 +76,22 @@ class Others(GalleryCase):
         self.browser.emulate("light", 320)
         self.each("plain", "en-xa", check)
 
+    def test_each_page_fits_arabic_and_japanese(self):
+        def check():
+            for width in [390, 1280]:
+                self.browser.emulate("light", width)
+                self.assertEqual(self.browser.script(CLIPPED), [], width)
+                self.fits(width)
+
+        for language in ["ar", "ja"]:
+            self.each("plain", language, check)
+        # An address is written from left to right, at the start of a page in Arabic.
+        self.browser.open(f"{self.pages.origin}/plain.ar.sign-in.html")
+        styles = self.browser.script(
+            "const style = getComputedStyle(document.getElementById('email'));"
+            "return [getComputedStyle(document.body).direction, style.direction, style.textAlign]")
+        self.assertEqual(styles, ["rtl", "ltr", "right"])
+
     def test_each_page_is_readable_in_the_colors_of_an_app(self):
         def check():
             for scheme in SCHEMES:

@@ -1,10 +1,13 @@
+import TestSupport
 import Testing
 
 @testable import Localization
 @testable import Pages
 
 @Suite struct StructureTests {
-  static let catalogs = [Catalog.english, .german, .pseudo]
+  static let catalogs = [
+    Catalog.english, .german, .shipped("ar"), .shipped("ja"), .pseudo,
+  ]
 
   @Test(arguments: catalogs.map(\.language))
   func `every page has one heading, one main part and unique ids`(language: String) throws {

@@ -85,6 +85,7 @@ enum StylesheetRules {
 
     """
 
+  /// Addresses, codes and passwords run from left to right, also in Arabic.
   private static let fields = """
     form { margin: 1.5rem 0 0 }
     form + form, .links + form, form + .links { margin-top: .75rem }
@@ -100,6 +101,8 @@ enum StylesheetRules {
     input[readonly]:hover { border-color: transparent }
     #code, #recovery_code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
       letter-spacing: .12em }
+    input:is([type=email], [type=password]), #code, #recovery_code {
+      direction: ltr; text-align: match-parent }
     input[type=file] { padding: .4375rem }
     .reveal, .inside { display: flex; align-items: center; flex: none; width: auto;
       min-width: 2.75rem; min-height: 2.75rem; margin: 0; padding: 0 .75rem; border: 0;
@@ -199,6 +202,7 @@ enum StylesheetRules {
       gap: .25rem 1rem; margin: 1.5rem 0 0; padding: 1rem; list-style: none;
       background: var(--hover); border-radius: min(var(--radius), .75rem) }
     .codes code { letter-spacing: .04em }
+    code { direction: ltr; unicode-bidi: isolate }
     .key { margin: 1rem 0 0; padding: .75rem 1rem; background: var(--hover);
       border-radius: min(var(--radius), .75rem) }
     .key-label { display: block; font-size: .875rem; color: var(--muted) }
@@ -207,6 +211,7 @@ enum StylesheetRules {
       forced-color-adjust: none }
     .client { display: block; max-width: min(10rem, 100%); height: 3rem; object-fit: contain;
       object-position: left; margin: 1rem 0 0 }
+    [dir=rtl] .client { object-position: right }
 
     """
 

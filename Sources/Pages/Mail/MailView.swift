@@ -95,7 +95,7 @@ struct MailView {
     case .words(let words): "\(String(words).withoutControls)"
     case .secret(let secret):
       """
-      <strong style="font-family:ui-monospace,Menlo,Consolas,monospace">\(secret)</strong>
+      <strong dir="ltr" style="font-family:ui-monospace,Menlo,Consolas,monospace">\(secret)</strong>
       """
     case .link(let link), .button(let link):
       """
@@ -111,7 +111,7 @@ struct MailView {
       ? "font-size:32px;line-height:40px;letter-spacing:3px;white-space:nowrap"
       : "font-size:14px;line-height:20px"
     return """
-      <p class="code" style="margin:8px 0 24px;padding:16px;border-radius:\(branding.radius.pixels)px;\
+      <p class="code" dir="ltr" style="margin:8px 0 24px;padding:16px;border-radius:\(branding.radius.pixels)px;\
       background:\(light.hover.text);color:\(light.text.text);text-align:center;\
       font-family:ui-monospace,Menlo,Consolas,monospace;\(size)">\(text)</p>
 
