@@ -1,4 +1,3 @@
-import Encoding
 import FoundationEssentials
 import JSON
 import Testing
@@ -46,27 +45,6 @@ import Testing
     #expect(GivenSecret.hashes(of: text, of: client, MasterKey([new, old])).contains(stored))
     #expect(!GivenSecret.hashes(of: text, of: ClientID(), MasterKey(old)).contains(stored))
     #expect(!GivenSecret.hashes(of: text, of: client, MasterKey(new)).contains(stored))
-  }
-
-  /// RFC 4231, sections 4.2, 4.3 and 4.5.
-  @Test(arguments: [
-    (
-      [UInt8](repeating: 0x0b, count: 20), Array("Hi There".utf8),
-      "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
-    ),
-    (
-      Array("Jefe".utf8), Array("what do ya want for nothing?".utf8),
-      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
-    ),
-    (
-      Array(1...25), [UInt8](repeating: 0xcd, count: 50),
-      "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"
-    ),
-  ])
-  func `a keyed hash is HMAC-SHA256, each time`(key: [UInt8], bytes: [UInt8], code: String) {
-    let hash = KeyedHash(key)
-    #expect(String(hexadecimal: hash.code(of: bytes)) == code)
-    #expect(String(hexadecimal: hash.code(of: bytes)) == code)
   }
 
   @Test func `check values differ by key, and never equal it`() {

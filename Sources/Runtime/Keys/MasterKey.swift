@@ -15,11 +15,13 @@ package struct MasterKey: Sendable {
   private let secrets: [Derived]
 
   /// The keys derived from one secret.
+  ///
+  /// HMACs are stored with their keys already hashed, which takes longer than hashing most inputs.
   private struct Derived {
-    let credentialHash: KeyedHash
-    let credentialMark: KeyedHash
-    let failures: KeyedHash
-    let settings: KeyedHash
+    let credentialHash: HMAC<SHA256>
+    let credentialMark: HMAC<SHA256>
+    let failures: HMAC<SHA256>
+    let settings: HMAC<SHA256>
     let seal: SymmetricKey
     let check: [UInt8]
 
@@ -30,14 +32,12 @@ package struct MasterKey: Sendable {
           inputKeyMaterial: master, info: Data("dossier \(purpose) v1".utf8), outputByteCount: 32
         )
       }
-      func hash(_ purpose: String) -> KeyedHash { KeyedHash(bytes(derived(purpose))) }
-      func bytes(_ key: SymmetricKey) -> [UInt8] { key.withUnsafeBytes { Array($0) } }
-      credentialHash = hash("credential hash")
-      credentialMark = hash("credential mark")
-      failures = hash("failures")
-      settings = hash("settings")
+      credentialHash = HMAC(key: derived("credential hash"))
+      credentialMark = HMAC(key: derived("credential mark"))
+      failures = HMAC(key: derived("failures"))
+      settings = HMAC(key: derived("settings"))
       seal = derived("seal")
-      check = bytes(derived("check"))
+      check = derived("check").withUnsafeBytes { Array($0) }
     }
   }
 
@@ -55,12 +55,12 @@ package struct MasterKey: Sendable {
 
   /// Returns the stored hash of a credential, by the secret with that index.
   package func hash(of credential: [UInt8], by number: Int) -> [UInt8] {
-    secrets[number].credentialHash.code(of: credential)
+    Self.mac(credential, secrets[number].credentialHash)
   }
 
   /// Returns a MAC that lets us reject forged credentials without a database query.
   package func mark(of credential: [UInt8], by number: Int) -> [UInt8] {
-    secrets[number].credentialMark.code(of: credential)
+    Self.mac(credential, secrets[number].credentialMark)
   }
 
   /// Returns the index of the secret whose MAC of a credential satisfies `isMark`.
@@ -70,11 +70,17 @@ package struct MasterKey: Sendable {
 
   /// Returns a keyed hash of a subject of rate limits, so that their table does not list login
   /// names.
-  package func attemptSubject(_ text: [UInt8]) -> [UInt8] { secrets[0].failures.code(of: text) }
+  package func attemptSubject(_ text: [UInt8]) -> [UInt8] { Self.mac(text, secrets[0].failures) }
 
   /// Returns a hash by which two hosts compare the value of a setting without revealing it.
   package func settingHash(of value: String, named name: String) -> [UInt8] {
-    secrets[0].settings.code(of: Array("\(name)\0\(value)".utf8))
+    Self.mac(Array("\(name)\0\(value)".utf8), secrets[0].settings)
+  }
+
+  private static func mac(_ bytes: [UInt8], _ begun: HMAC<SHA256>) -> [UInt8] {
+    var code = begun
+    code.update(data: bytes)
+    return code.finalize().withUnsafeBytes { Array($0) }
   }
 
   /// Encrypts a secret for the database, bound to the name of its row.
@@ -108,34 +114,6 @@ package struct MasterKey: Sendable {
     guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
     let (key, name) = (secrets[number].seal, Data(name.utf8))
     return (try? AES.GCM.open(box, using: key, authenticating: name)).map(Array.init)
-  }
-}
-
-/// HMAC-SHA256 with a key that is already hashed, which takes longer than hashing most inputs.
-///
-/// It gives what `HMAC<SHA256>` gives, in half the instructions: that is generic over what it hashes.
-/// - Source: RFC 2104.
-struct KeyedHash: Sendable {
-  private var inner = SHA256()
-  private var outer = SHA256()
-
-  /// - Parameter key: at most one block of the hash.
-  init(_ key: [UInt8]) {
-    precondition(key.count <= SHA256.blockByteCount, "a key of more than one block")
-    let block = key + [UInt8](repeating: 0, count: SHA256.blockByteCount - key.count)
-    Self.add(block.map { $0 ^ 0x36 }, to: &inner)
-    Self.add(block.map { $0 ^ 0x5c }, to: &outer)
-  }
-
-  func code(of bytes: [UInt8]) -> [UInt8] {
-    var (inner, outer) = (inner, outer)
-    Self.add(bytes, to: &inner)
-    inner.finalize().withUnsafeBytes { outer.update(bufferPointer: $0) }
-    return outer.finalize().withUnsafeBytes { Array($0) }
-  }
-
-  private static func add(_ bytes: [UInt8], to hash: inout SHA256) {
-    bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
   }
 }
 
