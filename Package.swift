@@ -499,8 +499,10 @@ let package = Package(
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
         "Declarations", "Pages", "Reference", "Localization",
         "TestSupport", "WireKit",
+        "dossier",
         "dossier-pictures",
         "dossierd",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: tests

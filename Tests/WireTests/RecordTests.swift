@@ -1,15 +1,19 @@
+import ArgumentParser
 import Declarations
 import EventLoop
 import HTTP
 import JSON
 @testable import ManagementWire
 import Postgres
+@testable import RESTWire
 import Records
 import Representations
 import Runtime
 import Tenancy
 import TestSupport
 import Testing
+import WireKit
+@testable import dossier
 
 /// A record as a stranger would add it; its table is made by the test.
 struct Lantern: OwnedRecord {
@@ -33,8 +37,100 @@ struct Lantern: OwnedRecord {
   static func key(of new: JSONObject) -> String { new["name"]?.string ?? "" }
 }
 
+extension Lantern: CommandRecord {}
+
+/// REST with the routes of lanterns only.
+private struct LanternWire: Wire {
+  private let rest = RESTWire()
+  var routes: [Route] { RecordResource<Lantern>.operations().map(\.route) }
+  var prefixes: [String] { rest.prefixes }
+  var fields: [FieldName] { rest.fields }
+  @EventLoop func app(of call: Call) -> AppReference { rest.app(of: call) }
+  @EventLoop func response(to failure: Failure, of call: Call) -> Response {
+    rest.response(to: failure, of: call)
+  }
+  func page(for failure: Failure, at prefix: String) -> WebServerPage {
+    rest.page(for: failure, at: prefix)
+  }
+}
+
 /// One declared column goes through all outputs.
 struct RecordTests {
+  init() { LoopThread.start() }
+
+  @Test @EventLoop func `a declared column is stored, sent, typed, audited and shown to Auth0`()
+    async throws
+  {
+    let cast = try await TestService.shared.value.get().cast()
+    let connection = try await Connection.open(
+      .patient(cast.world.conninfo, applicationName: "lanterns"))
+    defer { connection.close() }
+    _ = try await connection.script(
+      """
+      create table if not exists lanterns (
+        app_id text collate "C" not null references apps on delete cascade,
+        name text not null, version bigint not null default 1,
+        created_at timestamptz not null default now(), attributes jsonb not null default '{}',
+        primary key (app_id, name))
+      """)
+    let service = cast.world.service(of: [LanternWire()])
+
+    func send(
+      _ method: HTTP.Method, _ path: String, _ body: JSONObject? = nil, ifMatch: String? = nil
+    ) async -> TestResponse {
+      var question = TestRequest(method, "/v1/lanterns" + path)
+      question.fields[.app] = cast.app
+      question.fields[.ifMatch] = ifMatch
+      if let body { question.send(JSON.object(body).text) }
+      if method == .patch { question.fields[.contentType] = MediaType.mergePatch.rawValue }
+      return await cast.world.ask(question, of: service, byOperator: true)
+    }
+
+    // The command line types it.
+    typealias Command = RecordCommand<Lantern>
+    let create = try Command.Create<Lantern>.parse(["red", "lit=true"])
+    let made = await send(.post, "", try create.body(in: cast.app))
+    #expect(made.status == 201 && made[.location] == "/v1/lanterns/red", "\(made)")
+    #expect(made.json["lit"] == true && made.json["app"] == .string(cast.app))
+    #expect(await send(.post, "", try create.body(in: cast.app)).code == "issuer_exists")
+    let set = try Command.Set<Lantern>.parse(["red", "lit=null"])
+    #expect(set.record.path == "/v1/lanterns/red")
+    let patch = try Lantern.table.shape.patch(of: set.attributes)
+    #expect(await send(.patch, "/red", patch, ifMatch: "\"7\"").code == "precondition_failed")
+    let changed = await send(.patch, "/red", patch, ifMatch: "\"1\"")
+    #expect(changed.json["lit"] == false && changed.json["version"] == 2, "\(changed)")
+    let wrong = await send(.patch, "/red", JSONObject([("lit", "maybe")]))
+    #expect(wrong.status == 422 && wrong.text.contains("/lit"), "\(wrong)")
+    _ = await send(.patch, "/red", JSONObject([("lit", true)]))
+    #expect(await send(.get, "/red").json["lit"] == true)
+    #expect(await send(.get, "").json.array?.first?["lit"] == true)
+
+    // The table stores it without a column of its own.
+    let rows = try await connection.script(
+      "select attributes ->> 'lit', name, version from lanterns"
+    ).first?.rows
+    #expect(rows == [["true", "red", "3"]])
+    // Auth0's API has it under its own name.
+    let stored = try await Lantern.table.find("red", of: nil, cast.world.operatorContext)
+    #expect(RecordObject.members(of: stored).map(\.0) == ["is_lit"])
+    #expect(RecordObject.members(of: stored).map(\.1) == [true])
+
+    // The last event has the value before and after.
+    let events = try await connection.script(
+      """
+      select action, detail ->> 'lit', detail -> 'before' ->> 'lit' from audit
+      where detail ->> 'lantern_id' = 'red' order by event_id
+      """
+    ).first?.rows
+    #expect(
+      events == [
+        ["lantern_create", "true", nil], ["lantern_change", nil, "true"],
+        ["lantern_change", "true", nil],
+      ])
+    #expect(await send(.delete, "/red").status == 204)
+    #expect(await send(.get, "/red").code == "not_found")
+  }
+
   @Test func `a declared Boolean has a shape, a default and an example in the reference`() {
     let shown = Lantern.shape.schema["properties"]?["lit"]
     #expect(shown?["type"] == "boolean")

@@ -107,9 +107,7 @@ import WireKit
     operatorKey =
       try await ClientRecord.create(
         JSONObject([("name", "test"), ("kind", "machine")]), in: nil,
-        RequestContext(
-          dependencies, principal: Principal(.operator, in: .deployment, scopes: .everything)
-        )
+        Self.operatorContext(dependencies)
       ).newSecret ?? ""
     administration = database
     conninfo = name
@@ -117,6 +115,13 @@ import WireKit
     service = Service(wires: TestService.wires(readiness), dependencies)
     TestService.all.append(self)
   }
+
+  private static func operatorContext(_ dependencies: Dependencies) -> RequestContext {
+    RequestContext(
+      dependencies, principal: Principal(.operator, in: .deployment, scopes: .everything))
+  }
+
+  var operatorContext: RequestContext { Self.operatorContext(dependencies) }
 
   /// Returns a service with other wires for the same users.
   func service(of wires: [any Wire]) -> Service {
