@@ -97,26 +97,6 @@ struct RouteExamples {
   }
 }
 
-extension JSON {
-  /// Returns the text in lines that fit beside the prose.
-  ///
-  /// A value that fits in one line is not broken.
-  func lines(indentedBy indent: String = "") -> String {
-    let line = text
-    guard line.utf8.count + indent.utf8.count > 50 else { return line }
-    let inner = indent + "  "
-    if let members = object {
-      let parts = members.map { name, value in
-        "\(inner)\(JSON.string(name).text): \(value.lines(indentedBy: inner))"
-      }
-      return "{\n\(parts.joined(separator: ",\n"))\n\(indent)}"
-    }
-    guard let elements = array else { return line }
-    let parts = elements.map { "\(inner)\($0.lines(indentedBy: inner))" }
-    return "[\n\(parts.joined(separator: ",\n"))\n\(indent)]"
-  }
-}
-
 extension Access {
   /// The header field with the credentials, for a shell.
   fileprivate var field: String? {
