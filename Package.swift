@@ -74,6 +74,7 @@ let package = Package(
     .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode"),
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
     .target(name: "Encoding", swiftSettings: house),
     .target(
       name: "EventLoop",
@@ -385,10 +386,15 @@ let package = Package(
       ],
       swiftSettings: domain
     ),
+    .target(
+      name: "DeploymentFiles",
+      dependencies: ["CYAML", "Documents", "Encoding", "JSON", "Records", "Tenancy"],
+      swiftSettings: domain + [.strictMemorySafety()]
+    ),
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "Records", "Permissions",
+        "DeploymentFiles", "Records", "Permissions",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "CLinux", "Configuration", "Accounts", "Delivery",
         "Distribution",
@@ -479,7 +485,7 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "Records",
+        "Configuration", "DeploymentFiles", "Records",
         "Delivery", "Runtime", "Tenancy", "HTTP", "JSON", "Postgres", "WireKit", "dossier",
       ],
       swiftSettings: tests
@@ -527,8 +533,8 @@ let package = Package(
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
   "IdentitySubjects", "Permissions",
-  "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "Documents",
-  "DomainNames",
+  "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
+  "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDWire", "Runtime", "Sessions", "Tenancy", "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Outbound",
   "Patterns", "Postgres", "ParraWire", "TestSupport", "WebTokens", "WireKit",

@@ -31,7 +31,7 @@ import Tenancy
       RateLimitCommand.self,
       MailCommand.self,
       IndexCommand.self, SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
-      APICommand.self, Calibrate.self, Doctor.self,
+      ApplyCommand.self, ExportConfigCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]
   )
 }
@@ -42,6 +42,7 @@ import Tenancy
 enum ExitStatus: Int32, CaseIterable, Sendable {
   case success = 0
   case internalError = 1
+  case differs = 2
   case notFound = 10
   case conflict = 11
   case invalid = 12
@@ -86,6 +87,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     switch self {
     case .success: "done"
     case .internalError: "an error that is not in this list"
+    case .differs: "apply --check: something differs from the files"
     case .notFound: "the app, user, client, issuer, key, mail, index or schema does not exist"
     case .conflict: "a name, host, address or path is taken, or an app is in use"
     case .invalid: "the input breaks a rule; the message names the place"

@@ -51,7 +51,7 @@ struct FuzzTarget: Sendable {
   static let all = [
     digits, jsonGate, jsonPatch, operators, extendedJSON, jsonSchema, patterns, filters, records,
     heads, forms, tokens, authorizations, searches, parraIDs, imports, auth0, appServices,
-    migrations, addresses, relayReplies, tenants, hashLines, hashFiles,
+    migrations, addresses, relayReplies, tenants, hashLines, hashFiles, deploymentFiles,
   ]
 }
 

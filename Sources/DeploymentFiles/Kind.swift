@@ -1,0 +1,249 @@
+import Documents
+package import JSON
+package import Records
+import Runtime
+import Tenancy
+
+/// A kind of record that a file describes, with what its routes of `/v1` need.
+///
+/// All that depends on the form of a route is in the table `Kind.all`.
+package struct Kind: Sendable {
+  /// The member of an app in the file; empty for the app itself.
+  package let section: String
+  /// For people, such as `API`.
+  package let noun: String
+  package let path: String
+  /// The member of its JSON by which the file names it.
+  package let key: String
+  /// The member of its JSON that ends its path.
+  package let id: String
+  package let shape: RecordShape
+  package var form = Form.record
+  package var app = App.field
+  /// The columns that its JSON has in the member `settings`.
+  package var settings: RecordShape?
+  /// The column with scopes of APIs by their identifiers, which has routes of its own.
+  package var scopes: String?
+  /// The columns that are sent only at its creation, and never compared.
+  package var initial: Set<String> = []
+  /// The columns that a creation does not take, so that a change follows it.
+  package var later: Set<String> = []
+  /// Whether null resets columns beside those in `settings`.
+  package var takesNull = false
+  /// Records that each app has from its creation, with their values; null is left alone.
+  package var provided: [String: JSONObject] = [:]
+
+  package enum Form: Sendable {
+    case record
+    /// One value, which PUT sets.
+    case value(String)
+    /// One value, which a creation sets and no change.
+    case fixed(String)
+  }
+
+  /// How a route knows the app.
+  package enum App: Sendable { case none, field, member }
+
+  /// The column that stands for the whole record in a file.
+  package var value: String? {
+    switch form {
+    case .record: nil
+    case .value(let name), .fixed(let name): name
+    }
+  }
+
+  /// The kinds of an app's records, in the order in which they are created.
+  ///
+  /// - Parameter settings: the settings of an app.
+  /// - Returns: the kinds.
+  package static func all(settings: RecordShape) -> [Kind] {
+    let app = RecordShape([AppMembers.self] + settings.parts)
+    let client = RecordShape([ClientMembers.self] + RecordShape.client.parts)
+    return [
+      Kind(
+        section: "", noun: "app", path: "/v1/apps", key: "name", id: "name", shape: app, app: .none,
+        settings: settings, later: Set(app.columns.map(\.name))),
+      Kind(
+        section: "schemas", noun: "schema", path: "/v1/schemas", key: "kind", id: "kind",
+        shape: RecordShape([SchemaMembers.self]), form: .value("schema")),
+      Kind(
+        section: "indexes", noun: "index", path: "/v1/indexes", key: "path", id: "id",
+        shape: RecordShape([IndexMembers.self]), form: .fixed("kind")),
+      Kind(
+        ResourceServerRecord.self, section: "apis", key: "identifier",
+        provided: [
+          ManagementAPI.identifier: JSONObject([
+            ("name", "Management API"), ("skips_consent", false), ("allows_offline_access", true),
+            ("scopes", .null),
+          ])
+        ]),
+      Kind(
+        section: "roles", noun: "role", path: "/v1/roles", key: "name", id: "id",
+        shape: RecordShape([RoleMembers.self]), scopes: "permissions"),
+      Kind(
+        section: "clients", noun: "client", path: "/v1/clients", key: "name", id: "id",
+        shape: client, app: .member, settings: .client, scopes: "grants",
+        initial: ["id", "secret", "secret_sha256"], later: ["disabled"]),
+      Kind(IssuerRecord.self, section: "issuers", key: "name"),
+    ]
+  }
+
+  /// Creates the kind of a declared record.
+  private init<R: Record>(
+    _ record: R.Type, section: String, key: String, provided: [String: JSONObject] = [:]
+  ) {
+    let isKeyed = R.table.shape.column(named: R.table.keyName) != nil
+    self.init(
+      section: section, noun: R.words.one, path: R.words.path, key: key,
+      id: isKeyed ? R.table.keyName : "id", shape: R.table.shape,
+      app: R.words.isOfNamedApp ? .field : .member, takesNull: true, provided: provided)
+  }
+
+  private init(
+    section: String, noun: String, path: String, key: String, id: String, shape: RecordShape,
+    form: Form = .record, app: App = .field, settings: RecordShape? = nil, scopes: String? = nil,
+    initial: Set<String> = [], later: Set<String> = [], takesNull: Bool = false,
+    provided: [String: JSONObject] = [:]
+  ) {
+    (self.section, self.noun, self.path, self.key) = (section, noun, path, key)
+    (self.id, self.shape, self.form, self.app) = (id, shape, form, app)
+    (self.settings, self.scopes, self.initial) = (settings, scopes, initial)
+    (self.later, self.takesNull, self.provided) = (later, takesNull, provided)
+  }
+}
+
+extension Kind {
+  /// Returns the value of a column of a record that has chosen none.
+  package func usual(_ column: Column, of name: String) -> JSON {
+    provided[name]?[column.name] ?? column.usual
+  }
+
+  /// Returns the values of a record in one form, in the order of the columns and without null.
+  ///
+  /// Words in a list without an order are sorted, so that they compare.
+  func canonical(_ values: JSONObject) -> JSONObject {
+    JSONObject(
+      shape.columns.compactMap { column in
+        guard let value = values[column.name], value != .null else { return nil }
+        return (column.name, canonical(value, column))
+      })
+  }
+
+  private func canonical(_ value: JSON, _ column: Column) -> JSON {
+    if case .choices = column.rule.kind { return value.sorted }
+    if section.isEmpty, column.name == "hosts" { return value.sorted }
+    guard column.name == scopes, let servers = value.object else { return value }
+    return .object(
+      JSONObject(
+        servers.filter { $0.value.array?.isEmpty == false }
+          .sorted { ByteString($0.key) < ByteString($1.key) }
+          .map { ($0.key, $0.value.sorted) }))
+  }
+
+  /// Returns the values of a record in a response, without secrets and what the server makes.
+  ///
+  /// - Parameters:
+  ///   - json: the record.
+  ///   - list: the response with its scopes at APIs.
+  /// - Returns: those that differ from the defaults, in the order of the columns.
+  package func values(of json: JSON, _ list: JSON = []) -> JSONObject {
+    var values = JSONObject()
+    if let value {
+      values[value] = json[value]
+    } else {
+      let chosen = json["chosen"]?.array?.compactMap(\.string)
+      for column in shape.columns where !column.has(.secret) {
+        let isSetting = settings?.column(named: column.name) != nil
+        if isSetting, chosen?.contains(where: column.name.hasSameBytes) == false { continue }
+        values[column.name] = isSetting ? json["settings"]?[column.name] : json[column.name]
+      }
+    }
+    if let scopes {
+      var servers = JSONObject()
+      for item in list.array ?? [] {
+        guard let server = item["identifier"]?.string else { continue }
+        let before = servers[server]?.array.map(Array.init) ?? []
+        let more = item["scope"].map { [$0] } ?? item["scopes"]?.array.map(Array.init) ?? []
+        servers[server] = .array(before + more)
+      }
+      values[scopes] = .object(servers)
+    }
+    let (canonical, name) = (canonical(values), json[key]?.string ?? "")
+    return JSONObject(
+      canonical.filter { member in
+        shape.column(named: member.key).map { usual($0, of: name) } != member.value
+      }.map { ($0.key, $0.value) })
+  }
+}
+
+extension JSON {
+  /// The strings of a list in the order of their bytes.
+  fileprivate var sorted: JSON {
+    guard let array else { return self }
+    return .array(
+      array.compactMap(\.string).sorted { ByteString($0) < ByteString($1) }.map(JSON.string))
+  }
+}
+
+// MARK: What is not yet a record
+
+private struct AppMembers: RecordPart {
+  init(_ read: inout RecordReader) {
+    _ = read.texts("hosts", .texts, "the host names by which requests select the app")
+  }
+}
+
+private struct SchemaMembers: RecordPart {
+  init(_ read: inout RecordReader) {
+    let any = ColumnRule(.object) { _ in nil }
+    _ = read.optional("schema", any, "the JSON Schema that documents must match") { $0 }
+  }
+}
+
+private struct IndexMembers: RecordPart {
+  private enum Kind: String, CaseIterable { case text, number, boolean }
+
+  init(_ read: inout RecordReader) {
+    _ = read.choice(
+      "kind", Kind.text, safe: .text, "the kind of its values", .required, .immutable)
+  }
+}
+
+private struct RoleMembers: RecordPart {
+  init(_ read: inout RecordReader) {
+    _ = read.requiredText("name", .label, "the name that people see")
+    _ = read.text("description", .anyText, "", "a description of the role")
+    _ = read.object("permissions", .scopes, "scopes of APIs, by their identifiers")
+  }
+}
+
+private struct ClientMembers: RecordPart {
+  init(_ read: inout RecordReader) {
+    _ = read.optional("id", .anyText, "the id that it had at another server", read: \.string)
+    _ = read.requiredText("name", .label, "the name that people see")
+    _ = read.choice("kind", ClientKind.machine, safe: .machine, "the kind", .immutable)
+    _ = read.value(
+      "scopes", ColumnRule(.choices(Scopes.management)), [], safe: [], "scopes for /v1",
+      { .array($0.map(JSON.string)) }, { $0.array?.compactMap(\.string) })
+    _ = read.flag("disabled", false, safe: true, "whether its calls are refused")
+    _ = read.object("grants", .scopes, "scopes of APIs that it gets by its secret")
+    for name in ["secret", "secret_sha256"] {
+      _ = read.optional(name, .anyText, "the secret that it had there", .secret, read: \.string)
+    }
+  }
+}
+
+extension ColumnRule {
+  fileprivate static let anyText = ColumnRule(.text(0...10_000))
+
+  fileprivate static let texts = ColumnRule(.texts(atMost: 100)) { value in
+    value.array?.allSatisfy { $0.string != nil } == true
+      ? nil : ("type", "This value must be a list of strings.")
+  }
+
+  /// Lists of scopes by the identifiers of APIs.
+  fileprivate static let scopes = ColumnRule(.object) { value in
+    value.object?.allSatisfy { $0.value.array?.allSatisfy { $0.string != nil } == true } == true
+      ? nil : ("type", "This value must be an object of lists: each API with its scopes.")
+  }
+}
