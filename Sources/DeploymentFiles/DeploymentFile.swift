@@ -240,6 +240,10 @@ package struct Declarations: Sendable {
       given[name] = value == .null ? nil : value
     }
     if kind.shape.column(named: kind.key) != nil { given[kind.key] = .string(record.name) }
+    // A file need not name what a creation must, if it has a default.
+    for column in kind.shape.columns where column.has(.required) && given[column.name] == nil {
+      if column.rule.faults(in: column.usual, at: "").isEmpty { given[column.name] = column.usual }
+    }
     let found = kind.shape.change(of: nil, by: given).faults
     for fault in found {
       let tokens = JSONPointer(fault.place)?.tokens ?? []

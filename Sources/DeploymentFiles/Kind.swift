@@ -20,8 +20,10 @@ package struct Kind: Sendable {
   package let shape: RecordShape
   package var form = Form.record
   package var app = App.field
-  /// The columns that its JSON has in the member `settings`.
+  /// The columns of which its JSON names the chosen ones.
   package var settings: RecordShape?
+  /// Whether its JSON has these in the member `settings`.
+  package var nestsSettings = true
   /// The column with scopes of APIs by their identifiers, which has routes of its own.
   package var scopes: String?
   /// The columns that are sent only at its creation, and never compared.
@@ -58,7 +60,7 @@ package struct Kind: Sendable {
   /// - Returns: the kinds.
   package static func all(settings: RecordShape) -> [Kind] {
     let app = RecordShape([AppMembers.self] + settings.parts)
-    let client = RecordShape([ClientMembers.self] + RecordShape.client.parts)
+    let client = RecordShape([ClientMembers.self, Grants.self] + RecordShape.client.parts)
     return [
       Kind(
         section: "", noun: "app", path: "/v1/apps", key: "name", id: "name", shape: app, app: .none,
@@ -79,7 +81,7 @@ package struct Kind: Sendable {
         ]),
       Kind(
         section: "roles", noun: "role", path: "/v1/roles", key: "name", id: "id",
-        shape: RecordShape([RoleMembers.self]), scopes: "permissions"),
+        shape: RecordShape([RoleMembers.self, Permissions.self]), scopes: "permissions"),
       Kind(
         section: "clients", noun: "client", path: "/v1/clients", key: "name", id: "id",
         shape: client, app: .member, settings: .client, scopes: "grants",
@@ -90,13 +92,18 @@ package struct Kind: Sendable {
 
   /// Creates the kind of a declared record.
   private init<R: Record>(
-    _ record: R.Type, section: String, key: String, provided: [String: JSONObject] = [:]
+    _ record: R.Type, section: String, key: String,
+    scopes: (name: String, part: any RecordPart.Type)? = nil,
+    settings: RecordShape? = nil, initial: Set<String> = [], provided: [String: JSONObject] = [:]
   ) {
     let isKeyed = R.table.shape.column(named: R.table.keyName) != nil
     self.init(
       section: section, noun: R.words.one, path: R.words.path, key: key,
-      id: isKeyed ? R.table.keyName : "id", shape: R.table.shape,
-      app: R.words.isOfNamedApp ? .field : .member, takesNull: true, provided: provided)
+      id: isKeyed ? R.table.keyName : "id",
+      shape: RecordShape(R.table.shape.parts + (scopes.map { [$0.part] } ?? [])),
+      app: R.words.isOfNamedApp ? .field : .member, settings: settings, scopes: scopes?.name,
+      initial: initial, takesNull: true, provided: provided)
+    nestsSettings = false
   }
 
   private init(
@@ -116,6 +123,11 @@ extension Kind {
   /// Returns the value of a column of a record that has chosen none.
   package func usual(_ column: Column, of name: String) -> JSON {
     provided[name]?[column.name] ?? column.usual
+  }
+
+  /// Returns whether its JSON has a column in the member `settings`.
+  func isNested(_ column: Column) -> Bool {
+    nestsSettings && settings?.column(named: column.name) != nil
   }
 
   /// Returns the values of a record in one form, in the order of the columns and without null.
@@ -155,7 +167,7 @@ extension Kind {
       for column in shape.columns where !column.has(.secret) {
         let isSetting = settings?.column(named: column.name) != nil
         if isSetting, chosen?.contains(where: column.name.hasSameBytes) == false { continue }
-        values[column.name] = isSetting ? json["settings"]?[column.name] : json[column.name]
+        values[column.name] = (isNested(column) ? json["settings"] : json)?[column.name]
       }
     }
     if let scopes {
@@ -182,6 +194,20 @@ extension JSON {
     guard let array else { return self }
     return .array(
       array.compactMap(\.string).sorted { ByteString($0) < ByteString($1) }.map(JSON.string))
+  }
+}
+
+/// The scopes of a role at APIs, which are a member of it in files only.
+private struct Permissions: RecordPart {
+  init(_ read: inout RecordReader) {
+    _ = read.object("permissions", .scopes, "scopes of APIs, by their identifiers")
+  }
+}
+
+/// The scopes of a client at APIs, which are a member of it in files only.
+private struct Grants: RecordPart {
+  init(_ read: inout RecordReader) {
+    _ = read.object("grants", .scopes, "scopes of APIs that it gets by its secret")
   }
 }
 
@@ -213,7 +239,6 @@ private struct RoleMembers: RecordPart {
   init(_ read: inout RecordReader) {
     _ = read.requiredText("name", .label, "the name that people see")
     _ = read.text("description", .anyText, "", "a description of the role")
-    _ = read.object("permissions", .scopes, "scopes of APIs, by their identifiers")
   }
 }
 
@@ -226,7 +251,6 @@ private struct ClientMembers: RecordPart {
       "scopes", ColumnRule(.choices(Scopes.management)), [], safe: [], "scopes for /v1",
       { .array($0.map(JSON.string)) }, { $0.array?.compactMap(\.string) })
     _ = read.flag("disabled", false, safe: true, "whether its calls are refused")
-    _ = read.object("grants", .scopes, "scopes of APIs that it gets by its secret")
     for name in ["secret", "secret_sha256"] {
       _ = read.optional(name, .anyText, "the secret that it had there", .secret, read: \.string)
     }

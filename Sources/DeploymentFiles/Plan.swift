@@ -163,7 +163,7 @@ package struct Plan: Sendable {
           "\(column.name) of the \(kind.noun) cannot change from \(old.text) to \(new.text). "
             + "Delete it first.")
       }
-      let takesNull = kind.takesNull || kind.settings?.column(named: column.name) != nil
+      let takesNull = kind.takesNull || kind.isNested(column)
       let sent = !isNamed && !isName && takesNull && new == column.usual ? .null : new
       changes.append(Step.Change(column: column, old: old, new: new, sent: sent))
     }
@@ -210,7 +210,7 @@ extension Step {
     if !isPatch { body[kind.key] = .string(name) }
     for change in changes where change.column.name != kind.scopes {
       let name = change.column.name
-      if kind.settings?.column(named: name) != nil {
+      if kind.isNested(change.column) {
         settings[name] = value(change)
       } else {
         body[name] = value(change)
