@@ -90,14 +90,34 @@ import WireKit
   private static func handOver(
     _ authorization: Authorization, _ call: Call
   ) async throws(Failure) -> (Client, HandOver) {
-    let (app, request) = (call.context.app.id, authorization.request)
-    guard let client = try await Clients.client(request.client, of: app, call.context) else {
-      throw .unknownApplication
-    }
+    let request = authorization.request
+    let client = try await call.context.client(of: authorization)
     // The URL was registered when the request came.
     guard client.mayReceive(at: request.redirect, by: request.mode) else {
       throw .unregisteredRedirect(request.redirect, client: client.name)
     }
     return (client, HandOver(request, client: client))
+  }
+}
+
+/// The client of an authorization, which a request reads once.
+@EventLoop private final class ClientOfAuthorization: RequestPart {
+  let client: Client
+
+  init(_ client: Client) { self.client = client }
+}
+
+extension RequestContext {
+  /// Returns the client of an authorization.
+  ///
+  /// - Throws: `.unknownApplication` if it was removed meanwhile; `.databaseUnavailable`.
+  func client(of authorization: Authorization) async throws(Failure) -> Client {
+    let id = authorization.request.client
+    if let known = part(ClientOfAuthorization.self)?.client, known.id == id { return known }
+    guard let client = try await Clients.client(id, of: app.id, self) else {
+      throw .unknownApplication
+    }
+    keep(ClientOfAuthorization(client))
+    return client
   }
 }

@@ -13,12 +13,8 @@ extension Visit {
   ///
   /// - Throws: `.unknownApplication` if it was removed meanwhile; `.databaseUnavailable`.
   func client() async throws(Failure) -> Client? {
-    let id = authorization.request.client
-    guard id != .pages else { return nil }
-    guard let client = try await Clients.client(id, of: app.id, context) else {
-      throw .unknownApplication
-    }
-    return client
+    guard authorization.request.client != .pages else { return nil }
+    return try await context.client(of: authorization)
   }
 
   func methods() async throws(Failure) -> SignInMethods {
