@@ -133,12 +133,12 @@ enum RequestLimiter {
 
   /// Returns the limits that a new user without credentials uses, for the caller to spend.
   ///
-  /// - Throws: `.tooManyAttempts` if nothing is left, `.databaseUnavailable`.
+  /// - Throws: `.tooManyAttempts` if nothing is known to be left, `.databaseUnavailable`.
   @EventLoop static func anonymous(_ context: RequestContext) async throws(Failure)
     -> RateLimitSet
   {
     let limits = RateLimitSet(RateLimit.ofNetwork(.anonymous, context), context)
-    try await limits.requireLeft()
+    try await limits.refuseEarly()
     return limits
   }
 }

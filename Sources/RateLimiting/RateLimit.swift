@@ -86,7 +86,8 @@ package struct RateLimit {
 /// The limits that one attempt uses: one attempt of each, or nothing.
 ///
 /// The database counts attempts before they are made. So all workers count together, and parallel
-/// attempts all count. A refused attempt writes nothing, and takes no connection from writers.
+/// attempts all count. A refused attempt writes nothing. Once a worker has seen a limit used up,
+/// further attempts take no connection from its writers.
 package struct RateLimitSet {
   private let all: [RateLimit]
   /// The indexes of `all` by subject, which is the order in which all transactions lock rows.
@@ -101,10 +102,16 @@ package struct RateLimitSet {
     self.context = context
   }
 
-  /// The reads that tell how much of each is used, for a batch of reads.
-  @EventLoop package var calls: [PendingQuery] {
+  /// The reads that tell how much of each is used, for a batch of reads; none if `refuseEarly` needs
+  /// none.
+  @EventLoop package var calls: [PendingQuery] { areDoubtful ? reads : [] }
+
+  @EventLoop private var reads: [PendingQuery] {
     all.map { PendingQuery(AttemptQueries.ahead, context.app.id, $0.subject) }
   }
+
+  /// Whether this worker has lately seen one of them used up.
+  @EventLoop private var areDoubtful: Bool { all.contains { UsedUpLimits.contains($0.subject) } }
 
   /// Uses one attempt of each, and notes what is left for the response.
   ///
@@ -118,9 +125,9 @@ package struct RateLimitSet {
   @EventLoop func spend<Row>(
     knowing known: [Int]?, _ read: @EventLoop (Transaction) -> Sent<Row>?
   ) async throws(Failure) -> [Row] {
-    try await requireLeft(knowing: known)
+    try await refuseEarly(knowing: known)
     guard let (aheads, rows) = try await spent(read) else {
-      // Since the read, another request has taken the last attempt.
+      // This reports which one is used up.
       try await requireLeft()
       throw all[0].refused(after: .seconds(1))
     }
@@ -130,14 +137,24 @@ package struct RateLimitSet {
 
   private static let noRead: @EventLoop (Transaction) -> Sent<NoRow>? = { _ in nil }
 
-  /// Checks that an attempt of each is left, and uses none; `sendSpending` does that later.
+  /// Refuses an attempt before it takes a connection of writers; uses none, which `sendSpending` does
+  /// later.
   ///
+  /// It reads the limits only if this worker has lately seen one used up. Else, the attempt finds out.
+  /// - Parameter known: what `calls` have read just now; nil to read it here.
   /// - Throws: `.tooManyAttempts` if one of them is used up, `.databaseUnavailable`.
-  @EventLoop package func requireLeft(knowing known: [Int]? = nil) async throws(Failure) {
-    var aheads: [Int]
-    if let known { aheads = known } else { aheads = try await self.aheads() }
-    let used = zip(all, aheads).filter { $0.isUsedUp($1) }
-    guard used.isEmpty else { try await refuse(used) }
+  @EventLoop package func refuseEarly(knowing known: [Int]? = nil) async throws(Failure) {
+    var aheads = known
+    if aheads == nil, areDoubtful { aheads = try await self.aheads() }
+    if let aheads { try await refuse(used(aheads)) }
+  }
+
+  /// Checks that an attempt of each is left, and uses none.
+  ///
+  /// - Throws: `.tooManyAttempts` if one of them is used up, which is reported and recorded;
+  ///   `.databaseUnavailable`.
+  @EventLoop package func requireLeft() async throws(Failure) {
+    try await refuse(used(aheads()))
   }
 
   /// Uses one attempt of each in the transaction that makes the attempt.
@@ -155,8 +172,11 @@ package struct RateLimitSet {
   /// - Returns: whether the attempts were used.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package func spendIfLeft(isReported: Bool = true) async throws(Failure) -> Bool {
-    let isUsedUp = try await zip(all, self.aheads()).contains { $0.isUsedUp($1) }
-    guard !isUsedUp, let aheads = try await spent(Self.noRead)?.aheads else { return false }
+    if areDoubtful, try await !used(aheads()).isEmpty { return false }
+    guard let aheads = try await spent(Self.noRead)?.aheads else {
+      _ = try await used(aheads())
+      return false
+    }
     if isReported { note(aheads) }
     return true
   }
@@ -188,7 +208,14 @@ package struct RateLimitSet {
 
   /// Returns for each in how many microseconds all its attempts come back.
   @EventLoop private func aheads() async throws(Failure) -> [Int] {
-    try await context.read(AttemptQueries.ahead, calls).map { $0.first ?? 0 }
+    try await context.read(AttemptQueries.ahead, reads).map { $0.first ?? 0 }
+  }
+
+  /// Returns those that are used up, each with the microseconds in which all its attempts come back.
+  @EventLoop private func used(_ aheads: [Int]) -> [(RateLimit, Int)] {
+    let used = zip(all, aheads).filter { $0.isUsedUp($1) }
+    for (limit, ahead) in used { UsedUpLimits.insert(limit.subject, for: limit.wait(ahead)) }
+    return used
   }
 
   /// Uses one attempt of each, or nothing.
@@ -234,11 +261,12 @@ package struct RateLimitSet {
     }
   }
 
-  /// Records each limit that is used up, and reports them to the client.
+  /// Records each limit that is used up, and reports them to the client; does nothing for none.
   ///
   /// - Parameter used: each with the microseconds in which all its attempts come back.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
-  @EventLoop private func refuse(_ used: [(RateLimit, Int)]) async throws(Failure) -> Never {
+  @EventLoop private func refuse(_ used: [(RateLimit, Int)]) async throws(Failure) {
+    guard !used.isEmpty else { return }
     for (limit, ahead) in used { context.note(limit.left(ahead)) }
     for (limit, _) in used { try await limit.recordOnce(context) }
     throw used[0].0.refused(after: used.map { $0.wait($1) }.max() ?? .seconds(1))
@@ -248,6 +276,29 @@ package struct RateLimitSet {
     for (limit, ahead) in zip(all, aheads) where limit.isReported {
       context.note(limit.left(ahead))
     }
+  }
+}
+
+/// The limits that this worker has lately seen used up.
+///
+/// It only decides whether a limit is read before an attempt, which counts in the database in any case.
+/// So it may forget a limit, and may hold one that an operator has reset.
+@EventLoop private enum UsedUpLimits {
+  private static var ends: [BinaryBytes: UInt64] = [:]
+  /// How many it holds; a stranger adds one by a whole burst of attempts.
+  private static let most = 4_096
+  private static let longest = Duration.seconds(60)
+
+  static func contains(_ subject: BinaryBytes) -> Bool {
+    ends[subject].map { EventLoop.now() < $0 } ?? false
+  }
+
+  /// Adds a limit, until its next attempt comes back.
+  static func insert(_ subject: BinaryBytes, for time: Duration) {
+    let now = EventLoop.now()
+    if ends.count >= most { ends = ends.filter { now < $0.value } }
+    if ends.count >= most { ends = [:] }
+    ends[subject] = now + UInt64(min(time, longest).wholeSeconds) * 1_000_000_000
   }
 }
 

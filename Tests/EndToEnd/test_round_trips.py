@@ -136,16 +136,28 @@ class RoundTrips(Counting, Case):
         # The device, its users, and the account.
         self.assertEqual(self.trips(lambda: visitor.open("/account")), 3)
 
+    def statements(self, request):
+        return [line["statement"] for line in self.site.log_lines()
+                if "statement" in line and line.get("request") == request]
+
     def test_a_guest(self):
-        self.assertEqual(self.trips(lambda: self.post("/v1/login/anonymous", {})), 2)
+        self.assertEqual(self.trips(lambda: self.post("/v1/login/anonymous", {})), 1)
         self.expect(self.post("/v1/login/anonymous", {}, headers={"X-Request-Id": "guest"}), 200)
+        wait_until(lambda: "transaction.commit" in self.statements("guest"),
+                   what="the end of the transaction")
+        self.assertEqual(self.statements("guest").count("transaction.begin"), 1)
 
-        def statements():
-            return [line["statement"] for line in self.site.log_lines()
-                    if "statement" in line and line.get("request") == "guest"]
+    def test_attempts_over_a_limit_take_no_connection_of_writers(self):
+        def guess(name):
+            return self.login("strangers@example.com", "wrong", headers={"X-Request-Id": name})
 
-        wait_until(lambda: "transaction.commit" in statements(), what="the end of the transaction")
-        self.assertEqual(statements().count("transaction.begin"), 1)
+        wait_until(lambda: guess("early").status == 429, what="the end of the limit")
+        # The limit of events is used up, too.
+        self.expect(guess("second"), 429)
+        self.expect(guess("third"), 429)
+        wait_until(lambda: len(self.statements("third")) == 5, what="the statements")
+        self.assertEqual(set(self.statements("third")),
+                         {"subjects.signer", "rate_limits.ahead"})
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ class StatementCounts(Auth0Case):
     def test_a_sign_in_at_the_pages_and_the_account(self):
         mark, requests = self.sign_in("/account")
         self.shows(self.visitor.page, "Your account")
-        self.check(mark, 41, requests)
+        self.check(mark, 37, requests)
         mark, requests = self.visit(lambda: self.visitor.open("/account"))
         self.shows(self.visitor.page, "Your account")
         self.check(mark, 4, requests)
@@ -84,7 +84,7 @@ class StatementCounts(Auth0Case):
         party = Party(self, self.page)
         mark, requests = self.sign_in(party.path)
         code = party.code(self.visitor.page)
-        self.check(mark, 45, requests)
+        self.check(mark, 41, requests)
         self.checked(12, lambda mark: party.exchange(code, headers=mark))
         # The browser is signed in.
         party = Party(self, self.page)
@@ -96,8 +96,8 @@ class StatementCounts(Auth0Case):
     # The APIs
 
     def test_a_sign_in_by_password(self):
-        self.checked(24, self.login())
-        grant = self.checked(24, self.login()).json
+        self.checked(21, self.login())
+        grant = self.checked(21, self.login()).json
         self.checked(1, lambda mark: self.site.get(
             "/v1/me", headers=mark, token=grant["access_token"]))
         self.checked(1, lambda mark: self.post(
