@@ -53,7 +53,9 @@ extension Users {
   ) async throws(Failure) -> RightPassword {
     let address = try await EmailAddress(credentials.email, context)
     let strangers = FailureLimiter(.login, on: address.key, context)
-    let familiar = FailureLimiter(.login, on: address.key, isFamiliar: true, context)
+    let familiar =
+      context.device == nil
+      ? strangers : FailureLimiter(.login, on: address.key, isFamiliar: true, context)
     // Independent reads take one round trip.
     var batch = ReadBatch()
     let find = batch.add(SubjectQueries.signer, context.app.id, address.key)

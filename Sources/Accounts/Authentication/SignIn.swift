@@ -37,11 +37,16 @@ import Postgres
     _ write: Writes = noWrites
   ) async throws(Failure) -> OpenSession {
     let live: LiveSession
-    let own = RateLimitSet([.ofUser(.session, credential.user, context)], context)
-    let firstSteps = RateLimitSet(
-      [.ofFirstSteps(of: credential.user, onFamiliarDevice: limiter?.isFamiliar == true, context)],
-      context
-    )
+    // Limits are keyed hashes, so they are made where they count.
+    func ofSessions() -> RateLimitSet {
+      RateLimitSet([.ofUser(.session, credential.user, context)], context)
+    }
+    func ofFirstSteps() -> RateLimitSet {
+      let isFamiliar = limiter?.isFamiliar == true
+      return RateLimitSet(
+        [.ofFirstSteps(of: credential.user, onFamiliarDevice: isFamiliar, context)], context
+      )
+    }
     do throws(Failure) {
       var device = try await Devices.admit(credential.user, context)
       // If no user needs a factor, the first attempt writes the session, and checks that this user has
@@ -60,7 +65,8 @@ import Postgres
               asksForFactor && methods.isEmpty
               ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction) : nil
             // A first step that needs a second one counts apart.
-            var counted = isNew || enrolled != nil ? nil : own.sendSpending(in: transaction)
+            var counted =
+              isNew || enrolled != nil ? nil : ofSessions().sendSpending(in: transaction)
             let checked = isNew ? nil : credential.sendCheck(in: transaction)
             // The mail about a new device waits for a statement, so these errors must come first.
             let waits = enrolled != nil || !isNew && context.app.mailSettings.tellsNewDevices
@@ -74,12 +80,12 @@ import Postgres
                 after: credential, enrolled, in: transaction
               )
               if let secondStep {
-                if !isNew { try await firstSteps.sendSpending(in: transaction)() }
+                if !isNew { try await ofFirstSteps().sendSpending(in: transaction)() }
                 // The commit keeps the writes: a code is used up, and a new user is made.
                 try await limiter?.succeed(in: transaction)
                 return .failure(secondStep)
               }
-              if !isNew { counted = own.sendSpending(in: transaction) }
+              if !isNew { counted = ofSessions().sendSpending(in: transaction) }
             }
             if !isNew {
               try await NewDevice.tell(credential, on: device?.id, in: transaction)
@@ -116,8 +122,8 @@ import Postgres
       try await limiter?.giveBack(after: error)
       // The limit that is used up may be the user's, which this reports and records.
       if error.is(.tooManyRequests), !credential.isOfNewUser {
-        try await own.requireLeft()
-        try await firstSteps.requireLeft()
+        try await ofSessions().requireLeft()
+        try await ofFirstSteps().requireLeft()
       }
       throw error
     }
