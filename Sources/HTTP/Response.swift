@@ -65,6 +65,13 @@ package struct Response: Sendable {
     append("\r\n")
   }
 
+  /// Adds the id of the request, whose characters are all allowed in a field.
+  package mutating func add(_ id: RequestID) {
+    append("X-Request-Id: ")
+    head += id.description.utf8
+    append("\r\n")
+  }
+
   /// The length of the head so far, in bytes.
   package var headLength: Int { head.count }
 

@@ -185,7 +185,7 @@ import WireKit
         await service.answer(call)
       }
     metrics.count(hashes: passwords.hashes)
-    response.add(.requestID, call.request.id.description)
+    response.add(call.request.id)
     let status = response.status.code
     let (head, body) = response.message(withBody: call.request.method != .head)
     if !exchange.sendAtOnce(head, body) { await exchange.send(head, body) }
