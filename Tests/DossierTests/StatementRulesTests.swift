@@ -66,11 +66,15 @@ import Testing
       where Self.listed.contains(match.2) { constants.insert("\(type).\(match.1)") }
     }
     #expect(constants.count > 30)
-    for text in texts {
-      for match in text.matches(of: /\.(?:read|first|add)\(\s*(\w+\.\w+)/) {
-        #expect(!constants.contains(String(match.1)), "\(match.0)")
-      }
+    // A call, with the rest of its arguments. Those that name another lane end with it.
+    let call = /\.(?:read|first|add)\(\s*(\w+\.\w+)((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?/
+    var others = 0
+    for match in texts.flatMap({ $0.matches(of: call) }) where constants.contains(String(match.1)) {
+      let isOnOther = match.2?.firstMatch(of: /, on: \.\w+\s*\)$/) != nil
+      others += isOnOther ? 1 : 0
+      #expect(isOnOther, "\(match.0)")
     }
+    #expect(others > 15)
   }
 
   @Test(arguments: [
