@@ -31,7 +31,7 @@ import Testing
   @Test func `a module imports only those below it`() throws {
     for (module, place) in order {
       for (path, text) in try SourceFiles.all(of: module) {
-        for match in text.matches(of: /(?m)^(?:@testable |package )?import (\w+)/) {
+        for match in text.matches(of: /(?m)^(?:@testable |package |internal )?import (\w+)/) {
           guard let imported = order[String(match.1)] else { continue }
           #expect(imported > place, "\(path) imports \(match.1)")
         }
@@ -54,7 +54,7 @@ import Testing
       var imports: Set<String> = []
       let parent = order[String(match.1)] == nil ? "Tests" : "Sources"
       for (path, text) in try SourceFiles.all(of: String(match.4 ?? match.1), below: parent) {
-        for imported in text.matches(of: /(?m)^(?:@\w+ )*(?:package )?import (\w+)/)
+        for imported in text.matches(of: /(?m)^(?:@\w+ )*(?:package |internal )?import (\w+)/)
         where known.contains(String(imported.1)) {
           imports.insert(String(imported.1))
           #expect(declared.contains(String(imported.1)), "\(path) imports \(imported.1)")
