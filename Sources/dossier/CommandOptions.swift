@@ -26,16 +26,17 @@ struct CommonOptions: ParsableArguments {
   ///   - method: the method.
   ///   - path: the path.
   ///   - body: the body.
+  ///   - app: the app; nil for the default app.
   ///   - columns: the columns of the table.
   ///   - consent: how the operator confirms it; nil if that is not needed.
   ///   - question: what the operator confirms.
   func send(
-    _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none,
+    _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none, to app: String? = nil,
     columns: [String]? = nil, asking consent: Consent? = nil, _ question: String = ""
   ) -> Never {
     run { context async throws(CommandFailure) in
       try consent?.ask(question)
-      return CommandOutput(try await context.send(method, path, body), columns: columns)
+      return CommandOutput(try await context.send(method, path, body, to: app), columns: columns)
     }
   }
 }
@@ -47,23 +48,12 @@ struct AppOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The app; by default that of the setting app.", valueName: "name"))
   var app: String?
 
-  /// Sends a request to the app, prints the response and ends the process.
-  ///
-  /// - Parameters:
-  ///   - method: the method.
-  ///   - path: the path.
-  ///   - body: the body.
-  ///   - columns: the columns of the table.
-  ///   - consent: how the operator confirms it; nil if that is not needed.
-  ///   - question: what the operator confirms.
+  /// Sends a request to the app, as `CommonOptions.send` does.
   func send(
     _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none,
     columns: [String]? = nil, asking consent: Consent? = nil, _ question: String = ""
   ) -> Never {
-    common.run { context async throws(CommandFailure) in
-      try consent?.ask(question)
-      return CommandOutput(try await context.send(method, path, body, to: app), columns: columns)
-    }
+    common.send(method, path, body, to: app, columns: columns, asking: consent, question)
   }
 }
 
