@@ -388,7 +388,9 @@ let package = Package(
     ),
     .target(
       name: "DeploymentFiles",
-      dependencies: ["CYAML", "Documents", "Encoding", "JSON", "Records", "Tenancy"],
+      dependencies: [
+        "CYAML", "Documents", "Encoding", "JSON", "Permissions", "Records", "Runtime", "Tenancy",
+      ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
     .executableTarget(

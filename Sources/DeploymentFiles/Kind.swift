@@ -1,5 +1,6 @@
 import Documents
 package import JSON
+import Permissions
 package import Records
 import Runtime
 import Tenancy
@@ -60,7 +61,6 @@ package struct Kind: Sendable {
   /// - Returns: the kinds.
   package static func all(settings: RecordShape) -> [Kind] {
     let app = RecordShape([AppMembers.self] + settings.parts)
-    let client = RecordShape([ClientMembers.self, Grants.self] + RecordShape.client.parts)
     return [
       Kind(
         section: "", noun: "app", path: "/v1/apps", key: "name", id: "name", shape: app, app: .none,
@@ -80,12 +80,12 @@ package struct Kind: Sendable {
           ])
         ]),
       Kind(
-        section: "roles", noun: "role", path: "/v1/roles", key: "name", id: "id",
-        shape: RecordShape([RoleMembers.self, Permissions.self]), scopes: "permissions"),
+        RoleRecord.self, section: "roles", key: "name",
+        scopes: ("permissions", PermissionsOfRole.self)),
       Kind(
-        section: "clients", noun: "client", path: "/v1/clients", key: "name", id: "id",
-        shape: client, app: .member, settings: .client, scopes: "grants",
-        initial: ["id", "secret", "secret_sha256"], later: ["disabled"]),
+        ClientRecord.self, section: "clients", key: "name",
+        scopes: ("grants", GrantsOfClient.self), settings: RecordShape([ClientSettings.self]),
+        initial: ["id", "secret", "secret_sha256"]),
       Kind(IssuerRecord.self, section: "issuers", key: "name"),
     ]
   }
@@ -198,14 +198,14 @@ extension JSON {
 }
 
 /// The scopes of a role at APIs, which are a member of it in files only.
-private struct Permissions: RecordPart {
+private struct PermissionsOfRole: RecordPart {
   init(_ read: inout RecordReader) {
     _ = read.object("permissions", .scopes, "scopes of APIs, by their identifiers")
   }
 }
 
 /// The scopes of a client at APIs, which are a member of it in files only.
-private struct Grants: RecordPart {
+private struct GrantsOfClient: RecordPart {
   init(_ read: inout RecordReader) {
     _ = read.object("grants", .scopes, "scopes of APIs that it gets by its secret")
   }
@@ -235,31 +235,7 @@ private struct IndexMembers: RecordPart {
   }
 }
 
-private struct RoleMembers: RecordPart {
-  init(_ read: inout RecordReader) {
-    _ = read.requiredText("name", .label, "the name that people see")
-    _ = read.text("description", .anyText, "", "a description of the role")
-  }
-}
-
-private struct ClientMembers: RecordPart {
-  init(_ read: inout RecordReader) {
-    _ = read.optional("id", .anyText, "the id that it had at another server", read: \.string)
-    _ = read.requiredText("name", .label, "the name that people see")
-    _ = read.choice("kind", ClientKind.machine, safe: .machine, "the kind", .immutable)
-    _ = read.value(
-      "scopes", ColumnRule(.choices(Scopes.management)), [], safe: [], "scopes for /v1",
-      { .array($0.map(JSON.string)) }, { $0.array?.compactMap(\.string) })
-    _ = read.flag("disabled", false, safe: true, "whether its calls are refused")
-    for name in ["secret", "secret_sha256"] {
-      _ = read.optional(name, .anyText, "the secret that it had there", .secret, read: \.string)
-    }
-  }
-}
-
 extension ColumnRule {
-  fileprivate static let anyText = ColumnRule(.text(0...10_000))
-
   fileprivate static let texts = ColumnRule(.texts(atMost: 100)) { value in
     value.array?.allSatisfy { $0.string != nil } == true
       ? nil : ("type", "This value must be a list of strings.")
