@@ -388,9 +388,7 @@ let package = Package(
     ),
     .target(
       name: "DeploymentFiles",
-      dependencies: [
-        "CYAML", "Documents", "Encoding", "JSON", "Permissions", "Records", "Runtime", "Tenancy",
-      ],
+      dependencies: ["CYAML", "Encoding", "JSON", "Permissions", "Records", "Tenancy"],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
     .executableTarget(

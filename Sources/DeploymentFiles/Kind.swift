@@ -1,8 +1,6 @@
-import Documents
 package import JSON
 import Permissions
 package import Records
-import Runtime
 import Tenancy
 
 /// A kind of record that a file describes, with what its routes of `/v1` need.
@@ -89,7 +87,9 @@ package struct Kind: Sendable {
       Kind(IssuerRecord.self, section: "issuers", key: "name"),
     ]
   }
+}
 
+extension Kind {
   /// Creates the kind of a declared record.
   private init<R: Record>(
     _ record: R.Type, section: String, key: String,
@@ -104,18 +104,6 @@ package struct Kind: Sendable {
       app: R.words.isOfNamedApp ? .field : .member, settings: settings, scopes: scopes?.name,
       initial: initial, takesNull: true, provided: provided)
     nestsSettings = false
-  }
-
-  private init(
-    section: String, noun: String, path: String, key: String, id: String, shape: RecordShape,
-    form: Form = .record, app: App = .field, settings: RecordShape? = nil, scopes: String? = nil,
-    initial: Set<String> = [], later: Set<String> = [], takesNull: Bool = false,
-    provided: [String: JSONObject] = [:]
-  ) {
-    (self.section, self.noun, self.path, self.key) = (section, noun, path, key)
-    (self.id, self.shape, self.form, self.app) = (id, shape, form, app)
-    (self.settings, self.scopes, self.initial) = (settings, scopes, initial)
-    (self.later, self.takesNull, self.provided) = (later, takesNull, provided)
   }
 }
 
