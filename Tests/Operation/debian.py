@@ -36,16 +36,19 @@ def mirror():
 class Debian:
     """A Debian with the package in `/root`, and nothing else installed."""
 
-    def __init__(self):
+    def __init__(self, package=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-debian-", dir="/var/tmp"))
         self.folder.chmod(0o755)
         self.root = self.folder / "root"
         self.processes = []
         self.leader = None
         try:
-            subprocess.run(
-                [ROOT / "deploy/package", "--output", self.folder,
-                 *(["--programs", PROGRAMS] if PROGRAMS else [])], check=True)
+            if package:
+                shutil.copy(package, self.folder)
+            else:
+                subprocess.run(
+                    [ROOT / "deploy/package", "--output", self.folder,
+                     *(["--programs", PROGRAMS] if PROGRAMS else [])], check=True)
             if BASE:
                 subprocess.run(["cp", "-a", BASE, self.root], check=True)
             else:
