@@ -187,6 +187,7 @@ struct Translation: Sendable {
     _ text: String, of key: MessageKey
   ) throws(CatalogError) -> Template {
     guard !text.isEmpty else { throw CatalogError("must not be empty") }
+    let longest = key.isOneLine ? 200 : 20_000
     guard text.unicodeScalars.count <= longest else {
       throw CatalogError("must have at most \(longest) characters")
     }
@@ -205,9 +206,6 @@ struct Translation: Sendable {
     }
     return template
   }
-
-  /// The most characters of a text.
-  private static let longest = 20_000
 
   func form(for count: Int?) -> Template? {
     count.flatMap { forms[rule.category(of: $0)] } ?? forms[.other]

@@ -1,12 +1,15 @@
 """The operator's command line."""
 
 import json
+import pathlib
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 from cases import Administration
 from asking import JSON
-from machine import BUILD
+from machine import BUILD, ROOT
 from issuers import Key, claims, secret_token
 
 class Commands(Administration):
@@ -47,7 +50,7 @@ class Commands(Administration):
         run = self.site.dossier(
             "app", "set", "--app", "strict", "session_days=many", "session_days2=1", "anonymous=yes",
             "switching=sometimes", "sign_up=sometimes", "mfa=on", "allowed_origins=https://a.example/", "mail_from=nobody",
-            "password_min_length=7", "verify_subject=", "jwt=false", check=False)
+            "password_min_length=7", "verify_subject={{x", "jwt=false", check=False)
         self.assertEqual(run.returncode, 12)
         for words in ["/settings/session_days: This value must be a whole number in 1...3650. (range)",
                       "/settings/session_days2: This name is unknown. (unknown_member)",
@@ -205,6 +208,21 @@ class Commands(Administration):
         help = subprocess.run([BUILD / "dossier", "--help"], capture_output=True, text=True).stdout
         for status in [0, 1, 10, 11, 12, 13, 15, 16, 21, 64, 78]:
             self.assertRegex(help, rf"(?m)^ +{status}  \w")
+
+    def test_a_mistake_in_the_texts_is_an_error_at_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = pathlib.Path(folder)
+            for source in (ROOT / "deploy/languages").glob("*.json"):
+                shutil.copy(source, words)
+            (words / "fr.json").write_text('{"signIn": "{{link}}"}')
+            message = (f"language_folder: {folder}/fr.json: signIn has the unknown placeholder "
+                       "{{link}}; it may have {{app}}")
+            for program, status in [(["dossierd", "config"], 78), (["dossier", "app", "list"], 78)]:
+                run = subprocess.run(
+                    [BUILD / program[0], *program[1:]], capture_output=True, text=True,
+                    env={**self.site.environment, "DOSSIER_LANGUAGE_FOLDER": folder})
+                self.assertEqual(run.returncode, status, run.stderr)
+                self.assertIn(message, run.stderr)
 
     def test_calibrate_suggests_settings_that_the_server_accepts(self):
         run = subprocess.run(

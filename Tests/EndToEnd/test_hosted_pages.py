@@ -174,7 +174,7 @@ class SignIn(HostedCase):
 
 class Languages(HostedCase):
     def test_the_language_of_the_browser_and_the_chosen_language(self):
-        visitor = self.new_visitor(Accept_Language="fr, de-AT;q=0.9, en;q=0.8")
+        visitor = self.new_visitor(Accept_Language="nl, de-AT;q=0.9, en;q=0.8")
         page = visitor.open("/account")
         self.assertEqual((page.language, page.heading), ("de", "Anmelden"))
         page = visitor.open(page.links["English"])

@@ -71,12 +71,12 @@ class MailWords(Administration):
         self.site.dossier("app", "set", "reset_text=Use {{ token }} or {{link}}")
         self.site.dossier("app", "set", "reset_text=null")
 
-    def test_a_patch_removes_one_language(self):
-        self.site.dossier("app", "set", 'texts={"de": {}, "fr": {}}')
+    def test_a_patch_removes_one_language_or_text(self):
+        self.site.dossier("app", "set", 'texts={"de": {}, "fr": {"help": "x", "terms": "y"}}')
         self.addCleanup(self.site.dossier, "app", "set", "texts=null")
-        self.site.dossier("app", "set", 'texts={"de": null}')
+        self.site.dossier("app", "set", 'texts={"de": null, "fr": {"help": null}}')
         self.assertEqual(self.site.sql("select settings -> 'texts' from apps "
-                                       "where name = 'default'"), '{"fr": {}}')
+                                       "where name = 'default'"), '{"fr": {"terms": "y"}}')
 
     def test_an_app_without_texts_of_its_own_mails_in_german_too(self):
         app = self.site.add_app("german", default_language="de", display_name="Nordwind")

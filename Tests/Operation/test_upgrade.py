@@ -59,7 +59,14 @@ class FromOlderVersion(Case):
         self.addCleanup(folder.cleanup)
         pathlib.Path(folder.name).chmod(0o755)
         program = pathlib.Path(folder.name) / "dossierd"
-        program.symlink_to(before.programs / "dossierd")
+        # Neither program knows the settings that only the other one has. Both keep the name that
+        # started them, by which they start their workers.
+        older_program, newer_program = [
+            self.script(program.with_name(name), f'{line}; exec -a "$0" {programs}/dossierd "$@"')
+            for name, line, programs in [
+                ("older", "unset DOSSIER_LANGUAGE_FOLDER", before.programs),
+                ("newer", f"export DOSSIER_LANGUAGE_FOLDER={writing.ROOT}/deploy/languages", BUILD)]]
+        program.symlink_to(older_program)
         self.site = Deployment(
             tls=True, program=program,
             schema=(before.programs / "dossier-migrate", before.migrations))
@@ -71,16 +78,21 @@ class FromOlderVersion(Case):
         self.migrate(writing.ROOT / "migrations", "up", "--grant-to", "server")
         self.migrate(writing.ROOT / "migrations", "verify", "--grant-to", "server")
         load.go_on()
-        self.exchange(program, BUILD / "dossierd")
+        self.exchange(program, newer_program)
         load.go_on()
         # And back: programs first, then the schema, by the older program.
-        self.exchange(program, before.programs / "dossierd")
+        self.exchange(program, older_program)
         load.go_on()
         self.migrate(before.migrations, "to", version, programs=before.programs)
         self.assertEqual(self.newest(), version)
         self.migrate(before.migrations, "verify", "--grant-to", "server", programs=before.programs)
         load.go_on()
         self.check(load)
+
+    def script(self, path, text):
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(0o755)
+        return path
 
     def exchange(self, program, other):
         """Replaces the program as an upgrade does, and the workers."""

@@ -131,6 +131,10 @@ import Testing
       #"{"sessionCount": {"other": "x", "few": "x"}}"#,
       "sessionCount few must be a plural category of this language (one, many, other) with a text"
     ),
+    (
+      #"{"resetMailSubject": "\#(String(repeating: "a", count: 201))"}"#,
+      "resetMailSubject must have at most 200 characters"
+    ),
     (#"{"signIn": ""}"#, "signIn must not be empty"),
     (#"{"signIn": "{{app} "}"#, "signIn has a placeholder without end"),
     (

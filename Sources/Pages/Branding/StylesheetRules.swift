@@ -101,8 +101,9 @@ enum StylesheetRules {
     input[readonly]:hover { border-color: transparent }
     #code, #recovery_code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
       letter-spacing: .12em }
-    input:is([type=email], [type=password]), #code, #recovery_code {
-      direction: ltr; text-align: match-parent }
+    input:is([type=email], [type=password]), #code, #recovery_code { direction: ltr }
+    [dir=rtl] :is(input[type=email], input[type=password], #code, #recovery_code) {
+      text-align: right }
     input[type=file] { padding: .4375rem }
     .reveal, .inside { display: flex; align-items: center; flex: none; width: auto;
       min-width: 2.75rem; min-height: 2.75rem; margin: 0; padding: 0 .75rem; border: 0;
