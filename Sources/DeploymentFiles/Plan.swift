@@ -163,7 +163,7 @@ package struct Plan: Sendable {
           "\(column.name) of the \(kind.noun) cannot change from \(old.text) to \(new.text). "
             + "Delete it first.")
       }
-      let takesNull = kind.takesNull || kind.isNested(column)
+      let takesNull = !column.has(.required) && (kind.takesNull || kind.isNested(column))
       let sent = !isNamed && !isName && takesNull && new == column.usual ? .null : new
       changes.append(Step.Change(column: column, old: old, new: new, sent: sent))
     }

@@ -55,19 +55,19 @@ def seed(site):
     own("app", "host", "set", "users.example.com", "[::1]")
     (site.folder / "schema").write_text('{"type":"object","properties":{"level":{"maximum":1.50}}}')
     own("schema", "set", "app-metadata", site.folder / "schema")
-    own("index", "add", "metadata.level", "--kind", "number")
+    own("index", "create", "metadata.level", "kind=number")
     api = own("resource-server", "create", API, "name=Orders", "scopes.write:orders=Order",
               "scopes.read:orders=See orders", "token_seconds=600",
               'claims={"plan":"app_metadata./plan"}')["id"]
-    role = own("role", "create", "--description", "Edits all", "Editor")["id"]
+    role = own("role", "create", "Editor", "description=Edits all")["id"]
     own("role", "permit", role, api, "--scope", "write:orders", "--scope", "read:orders")
-    web = own("client", "create", "--kind", "web", "--callback", "https://a.example/cb", "--scope",
-              "update:users", "--scope", "read:users", "Web site: no 1", "claims_profile=auth0")
+    web = own("client", "create", "Web site: no 1", "kind=web", "callback_urls=https://a.example/cb",
+              "scopes=update:users,read:users", "claims_profile=auth0")
     dossier("client", "disable", web["id"])
-    machine = own("client", "create", "nightly")
+    machine = own("client", "create", "nightly", "kind=machine")
     dossier("client", "grant", machine["id"], api, "--scope", "read:orders")
-    own("client", "create", "--kind", "single_page", "Page")
-    dossier("client", "create", "--operator", "console")
+    own("client", "create", "Page", "kind=single_page")
+    dossier("client", "create", "--operator", "console", "kind=machine")
     own("issuer", "create", "login-page", "issuer=https://l.example", "audience=adventure",
         "jwks_url=https://login.example.com/keys", 'claims={"nickname":"preferred_username"}')
     (site.folder / "secret").write_text("s" * 32)
@@ -116,7 +116,7 @@ class RoundTrips(Files):
 
     def test_names_that_are_not_clear_are_refused_with_both_ids(self):
         self.site.dossier("app", "create", "twins")
-        ids = sorted(self.site.dossier("client", "create", "--app", "twins", "twin")["id"]
+        ids = sorted(self.site.dossier("client", "create", "--app", "twins", "twin", "kind=machine")["id"]
                      for _ in range(2))
         said = self.site.dossier("export-config", "--app", "twins", check=False, output="text")
         self.assertEqual(said.returncode, 11)
