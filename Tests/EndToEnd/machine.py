@@ -26,11 +26,12 @@ AS_POSTGRES = (
 os.environ.setdefault("PGCTLTIMEOUT", "600")
 
 
-# The environment without our variables, since dossierd refuses settings that it does not know; only
-# the texts are those of the checkout.
+# The texts of the checkout.
+TEXTS = {"DOSSIER_LANGUAGE_FOLDER": str(ROOT / "deploy/languages")}
+
+# The environment without our variables, since dossierd refuses settings that it does not know.
 FOREIGN = {
-    **{name: value for name, value in os.environ.items() if not name.startswith("DOSSIER_")},
-    "DOSSIER_LANGUAGE_FOLDER": str(ROOT / "deploy/languages"),
+    **{name: value for name, value in os.environ.items() if not name.startswith("DOSSIER_")}, **TEXTS,
 }
 
 

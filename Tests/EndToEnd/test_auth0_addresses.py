@@ -28,7 +28,7 @@ class Addresses(Auth0Case):
         self.expect(self.login(mail, PASSWORD), 401)
         self.expect(self.login(new, PASSWORD), 200)
         wait_until(lambda: len(self.site.mails(mail)) > mails, what="a notice")
-        self.assertIn("set another address", self.site.mails(mail)[-1])
+        self.assertIn("set another email address", self.site.mails(mail)[-1])
         # Another user can have the old one.
         self.user(mail)
 

@@ -221,7 +221,7 @@ class EmailRestore(Case):
         identity, = [i for i in self.me(grant, "/identities").json if i["provider"] == "password"]
         self.expect(self.site.request(
             "DELETE", f"/v1/users/{grant['user_id']}/identities/{identity['id']}", token=key), 204)
-        wait_until(lambda: "cannot undo it" in self.words("by-program@example.com"),
+        wait_until(lambda: "can't undo this" in self.words("by-program@example.com"),
                    what="the mail to the owner")
         self.assertGreater(len(self.site.mails("by-program@example.com")), count)
         self.assertEqual(self.site.tokens("by-program@example.com", "ds_restore"), [])
@@ -237,7 +237,7 @@ class EmailRestore(Case):
         thief, _ = self.moved("robbed@example.com", "robber@example.com")
         self.expect(self.site.request("DELETE", "/v1/me", token=thief["access_token"]), 204)
         for email in ["robbed@example.com", "robber@example.com"]:
-            wait_until(lambda: "account was deleted" in self.words(email),
+            wait_until(lambda: "all its data were deleted" in self.words(email),
                        what=f"the mail to {email}")
 
 

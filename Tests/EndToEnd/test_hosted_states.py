@@ -224,7 +224,7 @@ class SignOut(OpenIDCase, StateCase):
         self.open(f"/oidc/logout?client_id={self.spa['id']}")
         self.press("Sign out")
         self.look("You're signed out of default")
-        self.assertIn("Other accounts are still signed in", self.browser.find("main").text)
+        self.assertIn("Other accounts in this browser are still signed in", self.browser.find("main").text)
         back = next(link for link in self.browser.all(".links a") if "Back to" in link.text)
         self.assertEqual((back.text, back.get_attribute("href")),
                          ("Back to single_page", "https://app.example.com/bye"))

@@ -269,7 +269,7 @@ class Lockout(Case):
         self.expect(self.ask("/v1/register", {"email": email, "password": "a stranger"}), 202)
         self.change_email(grant, other, headers=self.headers)
         self.site.mailed(email, "ds_restore")
-        wait_until(lambda: any("tried to use this address" in mail for mail in self.site.mails(email)),
+        wait_until(lambda: any("tried to use this email address" in mail for mail in self.site.mails(email)),
                    what="the mail to the owner")
         for mail in self.site.mails(email) + self.site.mails(other):
             self.assertNotIn("@", mail)

@@ -81,7 +81,7 @@ class Mail(Case):
         # The answer is the same for a free and a taken address. Only the mail differs.
         again = self.expect(self.register(email, "another one", headers=app), 202)
         self.assertEqual(set(again.json), {"flow", "expires_in"})
-        wait_until(lambda: any("tried to use this address" in mail for mail in self.site.mails(email)),
+        wait_until(lambda: any("tried to use this email address" in mail for mail in self.site.mails(email)),
                    what="the mail to the owner")
         self.assertEqual(self.codes(email), [code])
         self.expect(self.login(email, "another one", headers=app), 401, "wrong_credentials")

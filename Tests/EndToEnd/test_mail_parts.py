@@ -132,7 +132,7 @@ class Parts(Administration):
 
         self.site.set_app("parts", sign_up="verify_first")
         self.expect(self.register("parts2@example.com", headers=app), 202)
-        wait_until(lambda: "You have" in self.newest("parts2@example.com")["Subject"],
+        wait_until(lambda: "You already have" in self.newest("parts2@example.com")["Subject"],
                    what="the mail to the owner")
         self.check(self.newest("parts2@example.com"), None)
 

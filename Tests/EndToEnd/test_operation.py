@@ -10,7 +10,7 @@ import tempfile
 import unittest
 import urllib.parse
 
-from machine import AS_SERVER, BUILD, ROOT
+from machine import AS_SERVER, BUILD, ROOT, TEXTS
 
 KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
 
@@ -23,7 +23,7 @@ def dossierd(*arguments, stdin=subprocess.DEVNULL, board=False, **environment):
         return subprocess.run(
             [*give, *([file.name] if board else []), BUILD / "dossierd", *arguments],
             capture_output=True, text=True, timeout=120, stdin=stdin,
-            env={"PATH": os.environ["PATH"], **environment})
+            env={"PATH": os.environ["PATH"], **TEXTS, **environment})
 
 
 class Documentation(unittest.TestCase):
@@ -115,7 +115,7 @@ class Settings(unittest.TestCase):
 
     def test_dossierd_requires_the_reference_data_packages(self):
         settings = {"DOSSIER_DATABASE": "x", "DOSSIER_MASTER_KEY": KEY,
-                    "DOSSIER_SOCKET_DIRECTORY": "/tmp/nowhere", "PATH": os.environ["PATH"]}
+                    "DOSSIER_SOCKET_DIRECTORY": "/tmp/nowhere", "PATH": os.environ["PATH"], **TEXTS}
         for folder, package in [("share/zoneinfo", "tzdata"), ("share/iso-codes", "iso-codes"),
                                 ("lib/python3/dist-packages/zxcvbn", "python3-zxcvbn")]:
             for command in ["dossierd run", "dossierd worker", "dossier user import /dev/null"]:
@@ -154,7 +154,7 @@ class Settings(unittest.TestCase):
                 [*AS_SERVER, BUILD / "dossierd", "run"], capture_output=True, text=True, timeout=120,
                 env={"PATH": os.environ["PATH"], "DOSSIER_SOCKET_DIRECTORY": folder,
                      "DOSSIER_DATABASE": "x", "DOSSIER_MASTER_KEY": KEY, "DOSSIER_WORKERS": "1",
-                     "DOSSIER_SOCKET_GROUP": "shadow"})
+                     "DOSSIER_SOCKET_GROUP": "shadow", **TEXTS})
             self.assertEqual(refused.returncode, 1, refused.stdout)
             self.assertIn("(socket_group)", refused.stdout)
             self.assertIn("must be a member of that group", refused.stdout)
@@ -223,7 +223,7 @@ class Settings(unittest.TestCase):
                  BUILD / "dossierd"],
                 stdin=listener, stdout=subprocess.PIPE, text=True,
                 env={"PATH": os.environ["PATH"], "DOSSIER_DATABASE": "x",
-                     "DOSSIER_MASTER_KEY": KEY, "DOSSIER_WORKERS": "4"}) as refused:
+                     "DOSSIER_MASTER_KEY": KEY, "DOSSIER_WORKERS": "4", **TEXTS}) as refused:
                 said = json.loads(refused.stdout.readline())
                 self.assertIn("1 sockets were given and workers is 4", said["message"])
                 # It delays its exit, so that systemd does not restart it in a loop.

@@ -76,7 +76,7 @@ class PreHijacking(IssuerCase):
         self.assertEqual((me["email"], me["email_verified"]), (self.email, True))
         self.assertEqual(self.me(victim, "/api-keys").json, [])
         self.assertEqual(self.actions(victim).count("account_takeover"), 1)
-        told = "another person may have created the account"
+        told = "Someone else may have created the account"
         wait_until(lambda: any(told in " ".join(mail.split())
                                for mail in self.site.mails(self.email)),
                    what="the mail that reports the takeover")

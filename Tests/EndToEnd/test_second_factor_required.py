@@ -38,7 +38,7 @@ class Required(FactorCase):
         grant = self.expect(self.prove(flow, second.code()), 200).json
         self.assertEqual(len(set(grant["recovery_codes"])), 10)
         self.expect(self.me(before), 401, "session_ended")
-        self.expect_mail(email, "second factor was added")
+        self.expect_mail(email, "authenticator app was added")
         self.assertEqual([json.loads(event.split(" ", 1)[1]) for event in
                           self.events(grant["user_id"], "second_factor_add")], [{}])
         self.expect(self.prove(flow, grant["recovery_codes"][0]), 401, "code_invalid")

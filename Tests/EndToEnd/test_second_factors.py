@@ -42,7 +42,7 @@ class SecondFactors(FactorCase):
         self.assertEqual(self.site.sql(
             f"select amr from sessions where user_id = '{user}' and ended_at is null"), "pwd mfa otp")
         self.assertEqual(len(self.events(user, "second_factor_add")), 1)
-        self.expect_mail(email, "second factor was added")
+        self.expect_mail(email, "authenticator app was added")
         # Confirmed once.
         self.later(user)
         self.expect(self.confirm(grant, authenticator), 404, "not_found")
@@ -115,7 +115,7 @@ class SecondFactors(FactorCase):
         self.assertEqual(self.factors(grant), {"second_factors": [], "recovery_codes_left": 0})
         self.expect(self.login(email), 200)
         self.assertEqual(len(self.events(grant["user_id"], "second_factor_remove")), 2)
-        self.expect_mail(email, "second factor was removed", 2)
+        self.expect_mail(email, "authenticator app was removed", 2)
 
     def test_new_recovery_codes_replace_the_old_ones(self):
         email = "again@example.com"
