@@ -7,21 +7,32 @@ package enum PercentCoding {
   /// Returns nil if a percent sign lacks its two hex digits. Returns nil also for NUL and invalid
   /// UTF-8.
   package static func decode(_ segment: Substring) -> String? {
-    guard !segment.utf8.contains(0) else { return nil }
-    guard segment.utf8.contains(UInt8(ascii: "%")) else { return String(segment) }
-    var bytes: [UInt8] = []
-    var rest = segment.utf8[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard let high = rest.popFirst()?.hexadecimalValue,
-        let low = rest.popFirst()?.hexadecimalValue
-      else { return nil }
-      bytes.append(high << 4 | low)
+    guard segment.utf8.contains(UInt8(ascii: "%")) || segment.utf8.contains(0) else {
+      return String(segment)
     }
-    guard !bytes.contains(0) else { return nil }
+    return decode(segment.utf8.span, plusIsSpace: false)
+  }
+
+  /// Decodes bytes as `decode` does; a form has a plus sign for each space.
+  package static func decode(_ text: Span<UInt8>, plusIsSpace: Bool) -> String? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count)
+    var index = 0
+    while index < text.count {
+      var byte = text[index]
+      if plusIsSpace, byte == UInt8(ascii: "+") {
+        byte = UInt8(ascii: " ")
+      } else if byte == UInt8(ascii: "%") {
+        guard index + 2 < text.count, let high = text[index + 1].hexadecimalValue,
+          let low = text[index + 2].hexadecimalValue
+        else { return nil }
+        byte = high << 4 | low
+        index += 2
+      }
+      guard byte != 0 else { return nil }
+      bytes.append(byte)
+      index += 1
+    }
     return String(validating: bytes, as: UTF8.self)
   }
 

@@ -45,8 +45,9 @@ package struct FormValues: Sendable {
       defer { start = end + 1 }
       guard start < end else { continue }
       let nameEnd = equals ?? end
-      guard let name = Self.decoded(bytes.extracting(start..<nameEnd)),
-        let value = Self.decoded(bytes.extracting(min(nameEnd + 1, end)..<end))
+      guard let name = PercentCoding.decode(bytes.extracting(start..<nameEnd), plusIsSpace: true),
+        let value = PercentCoding.decode(
+          bytes.extracting(min(nameEnd + 1, end)..<end), plusIsSpace: true)
       else { return nil }
       if !names.insert(Array(name.utf8)).inserted {
         guard repetition.allows(name) else { return nil }
@@ -80,27 +81,4 @@ package struct FormValues: Sendable {
 
   /// The bytes of all names and values, in their order.
   package var bytes: [UInt8] { pairs.flatMap { Array("\($0.name)\0\($0.value)\0".utf8) } }
-
-  /// Decodes a name or a value; nil for NUL, and if it is not percent-encoded UTF-8.
-  private static func decoded(_ text: Span<UInt8>) -> String? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count)
-    var index = 0
-    while index < text.count {
-      var byte = text[index]
-      if byte == UInt8(ascii: "+") {
-        byte = UInt8(ascii: " ")
-      } else if byte == UInt8(ascii: "%") {
-        guard index + 2 < text.count, let high = text[index + 1].hexadecimalValue,
-          let low = text[index + 2].hexadecimalValue
-        else { return nil }
-        byte = high << 4 | low
-        index += 2
-      }
-      guard byte != 0 else { return nil }
-      bytes.append(byte)
-      index += 1
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
 }
