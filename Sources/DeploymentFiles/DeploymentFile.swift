@@ -135,7 +135,7 @@ package struct Declarations: Sendable {
   }
 
   /// The names of the apps.
-  package var apps: [String] { records.filter { $0.kind.section.isEmpty }.map(\.name) }
+  package var apps: [String] { records.filter { $0.kind.isApp }.map(\.name) }
 
   /// Whether a file names clients of the operator.
   package var namesClients: Bool { sections.contains(RecordName(nil, "clients", "")) }
@@ -159,7 +159,7 @@ package struct Declarations: Sendable {
     let sections = kinds.map(\.section).filter { !$0.isEmpty }
     let app = members(of: json, at: pointer, ["settings", "hosts"] + sections, file, &faults)
     for kind in kinds {
-      guard kind.section.isEmpty else {
+      guard kind.isApp else {
         guard let records = app[kind.section] else { continue }
         read(kind, records, of: name, at: "\(pointer)/\(kind.section)", file, &faults)
         continue

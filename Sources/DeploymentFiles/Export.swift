@@ -15,13 +15,13 @@ package func deploymentFile(
 ) throws(FileFaults) -> JSON {
   var faults = FileFaults()
   var apps: [(String, JSON)] = []
-  for app in standing.filter({ $0.kind.section.isEmpty }).sorted(by: \.name) {
+  for app in standing.filter({ $0.kind.isApp }).sorted(by: \.name) {
     var members = JSONObject()
     members["hosts"] = app.values["hosts"]
     var settings = app.values
     settings["hosts"] = nil
     if settings.count > 0 { members["settings"] = .object(settings) }
-    for kind in kinds where !kind.section.isEmpty {
+    for kind in kinds where !kind.isApp {
       let records = records(kind, standing.filter { $0.app == app.name }, &faults)
       if records.count > 0 { members[kind.section] = .object(records) }
     }

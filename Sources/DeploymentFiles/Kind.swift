@@ -21,14 +21,10 @@ package struct Kind: Sendable {
   package var app = App.field
   /// The columns of which its JSON names the chosen ones.
   package var settings: RecordShape?
-  /// Whether its JSON has these in the member `settings`.
-  package var nestsSettings = true
   /// The column with scopes of APIs by their identifiers, which has routes of its own.
   package var scopes: String?
   /// The columns that are sent only at its creation, and never compared.
   package var initial: Set<String> = []
-  /// The columns that a creation does not take, so that a change follows it.
-  package var later: Set<String> = []
   /// Whether null resets columns beside those in `settings`.
   package var takesNull = false
   /// Records that each app has from its creation, with their values; null is left alone.
@@ -62,7 +58,7 @@ package struct Kind: Sendable {
     return [
       Kind(
         section: "", noun: "app", path: "/v1/apps", key: "name", id: "name", shape: app, app: .none,
-        settings: settings, later: Set(app.columns.map(\.name))),
+        settings: settings),
       Kind(
         section: "schemas", noun: "schema", path: "/v1/schemas", key: "kind", id: "kind",
         shape: RecordShape([SchemaMembers.self]), form: .value("schema")),
@@ -103,11 +99,16 @@ extension Kind {
       shape: RecordShape(R.table.shape.parts + (scopes.map { [$0.part] } ?? [])),
       app: R.words.isOfNamedApp ? .field : .member, settings: settings, scopes: scopes?.name,
       initial: initial, takesNull: true, provided: provided)
-    nestsSettings = false
   }
 }
 
 extension Kind {
+  /// Whether it is that of apps.
+  ///
+  /// The JSON of an app has the member `settings`, and its creation takes the name alone, so that a
+  /// change follows it.
+  package var isApp: Bool { section.isEmpty }
+
   /// Returns the value of a column of a record that has chosen none.
   package func usual(_ column: Column, of name: String) -> JSON {
     provided[name]?[column.name] ?? column.usual
@@ -115,7 +116,7 @@ extension Kind {
 
   /// Returns whether its JSON has a column in the member `settings`.
   func isNested(_ column: Column) -> Bool {
-    nestsSettings && settings?.column(named: column.name) != nil
+    isApp && settings?.column(named: column.name) != nil
   }
 
   /// Returns the values of a record in one form, in the order of the columns and without null.
@@ -131,7 +132,7 @@ extension Kind {
 
   private func canonical(_ value: JSON, _ column: Column) -> JSON {
     if case .choices = column.rule.kind { return value.sorted }
-    if section.isEmpty, column.name == "hosts" { return value.sorted }
+    if isApp, column.name == "hosts" { return value.sorted }
     guard column.name == scopes, let servers = value.object else { return value }
     return .object(
       JSONObject(

@@ -39,7 +39,7 @@ package struct Step: Sendable {
     /// The value that the record has, or its default.
     package let old: JSON
     package let new: JSON
-    /// What the request sends; null resets.
+    /// The value that the request sends; null resets the attribute.
     package let sent: JSON
   }
 
@@ -109,7 +109,7 @@ package struct Plan: Sendable {
     guard faults.lines.isEmpty else { throw faults }
     guard options.prunes else { return }
     let apps = Set(declared.apps.map(ByteString.init))
-    for kind in kinds.reversed() where !kind.section.isEmpty {
+    for kind in kinds.reversed() where !kind.isApp {
       for one in standing where one.kind.section == kind.section {
         let isGoverned =
           one.app.map { apps.contains(ByteString($0)) } ?? declared.namesClients
@@ -184,13 +184,12 @@ package struct Plan: Sendable {
 extension Step {
   /// Returns the body that creates the record, without its app and secrets.
   package var description: JSONObject {
-    body(changes.filter { !kind.later.contains($0.column.name) && $0.sent != .null }) { $0.sent }
+    body(kind.isApp ? [] : changes.filter { $0.sent != .null }) { $0.sent }
   }
 
   /// Returns the merge patch that changes the record, without its secrets; nil without a change.
   package var patch: JSONObject? {
-    let sent =
-      action == .create ? changes.filter { kind.later.contains($0.column.name) } : changes
+    let sent = action == .create && !kind.isApp ? [] : changes
     let body = body(sent, isPatch: true) { $0.old.patch(to: $0.sent) }
     return body.count == 0 ? nil : body
   }

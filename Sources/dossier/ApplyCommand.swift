@@ -206,7 +206,7 @@ struct ExportConfigCommand: ParsableCommand {
   private static func records(
     _ kind: Kind, of app: String?, _ context: CommandContext
   ) async throws(CommandFailure) -> [Standing] {
-    guard !kind.section.isEmpty else {
+    guard !kind.isApp else {
       return [Standing(kind, of: nil, try await context.send(.get, context.path(of: app)))]
     }
     let query = kind.app == .member ? app.map { "?app=\(segment($0))" } ?? "" : ""
