@@ -124,6 +124,7 @@ class Files(unittest.TestCase):
                  for path in release.files.rglob("*") if path.is_file() and not path.name.startswith("SHA256SUMS")}
         self.assertEqual(listed, found)
         release.run("gpg", "--batch", "--verify", release.files / "SHA256SUMS.asc", release.files / "SHA256SUMS")
+        self.assertIn(f"dossier-{VERSION}.tgz", listed)
         changes = (release.files / "CHANGES.md").read_text()
         self.assertIn(f"# Dossier {VERSION}, 2026-12-01\n", changes)
         self.assertIn("### Added", changes)

@@ -31,6 +31,8 @@ export class Session {
   #app;
   #isCookie;
   #name;
+  #browser = storage(() => localStorage);
+  #page = storage(() => sessionStorage);
   // The tokens of this page, if the device is in a cookie.
   #tokens = /** @type {Record<string, Tokens>} */ ({});
   #last = /** @type {Promise<unknown>} */ (Promise.resolve());
@@ -48,7 +50,7 @@ export class Session {
 
   /** @returns {string | null} */
   get user() {
-    return (sessionStorage.getItem(this.#name) ?? this.#state.active) || null;
+    return (this.#page.getItem(this.#name) ?? this.#state.active) || null;
   }
 
   /** Whether no user has ever signed in here. */
@@ -69,19 +71,20 @@ export class Session {
 
   /** @returns {State} */
   get #state() {
-    return { tokens: this.#tokens, ...JSON.parse(localStorage.getItem(this.#name) ?? "{}") };
+    return { tokens: this.#tokens, ...JSON.parse(this.#browser.getItem(this.#name) ?? "{}") };
   }
 
   set #state({ tokens, ...rest }) {
     this.#tokens = tokens;
     const kept = this.#isCookie ? rest : { ...rest, tokens };
-    localStorage.setItem(this.#name, JSON.stringify(kept));
+    this.#browser.setItem(this.#name, JSON.stringify(kept));
   }
 
   /** @template Value @param {() => Promise<Value>} work @returns {Promise<Value>} */
   #alone(work) {
-    // Without HTTPS there are no locks between pages, except on this machine.
-    if (navigator.locks) return navigator.locks.request(this.#name, work);
+    // Without HTTPS there are no locks between pages, except on this machine. A server has no pages.
+    const locks = hasPage ? navigator.locks : undefined;
+    if (locks) return locks.request(this.#name, work);
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => {});
     return turn;
@@ -141,7 +144,7 @@ export class Session {
       secret: grant.device_secret ?? secret,
       tokens: { ...tokens, [user]: { access, refresh, expires } },
     };
-    if (isChosen) sessionStorage.setItem(this.#name, user);
+    if (isChosen) this.#page.setItem(this.#name, user);
     return user;
   }
 
@@ -151,7 +154,7 @@ export class Session {
     const { [user]: _, ...tokens } = this.#state.tokens;
     const active = this.#state.active === user ? next : this.#state.active;
     this.#state = { ...this.#state, active, tokens };
-    if (isHere) sessionStorage.setItem(this.#name, next);
+    if (isHere) this.#page.setItem(this.#name, next);
   }
 
   /** @param {string} user @returns {Promise<string>} */
@@ -184,7 +187,7 @@ export class Session {
       /** @type {DeviceUser[]} */
       const users = (await this.send("POST", "/v1/device/logout", { device: true })).body.users;
       this.#state = { ...this.#state, active: "", tokens: {} };
-      sessionStorage.setItem(this.#name, "");
+      this.#page.setItem(this.#name, "");
       return users;
     });
   }
@@ -242,7 +245,7 @@ export class Session {
       body: body === undefined || isFile ? body : JSON.stringify(body),
       credentials: this.#isCookie && device ? "include" : "omit",
     }).catch((cause) => {
-      throw refusal("unreachable", UNREACHABLE, cause);
+      throw refusal("unreachable", unreachable(), cause);
     });
     const answer = await response.json().catch(() => null);
     if (!response.ok) {
@@ -257,6 +260,8 @@ export class Session {
     };
   }
 }
+
+const hasPage = typeof document !== "undefined";
 
 // The codes for a rejected access token that a new one may replace.
 const STALE = ["token_expired", "token_invalid", "session_ended"];
@@ -297,9 +302,29 @@ function refusal(code, title, cause) {
 
 const signedOut = () => refusal("not_logged_in", "No user is signed in here.");
 
-// Browsers do not report to scripts which of the two it was.
-const UNREACHABLE = "The server did not answer, or the app does not allow the origin of this page. "
-  + `The operator allows it: dossier app set --app APP allowed_origins=${location.origin}`;
+function unreachable() {
+  const words = "The server did not answer";
+  if (!hasPage) return `${words}.`;
+  // Browsers do not report to scripts which of the two it was.
+  return `${words}, or the app does not allow the origin of this page. `
+    + `The operator allows it: dossier app set --app APP allowed_origins=${location.origin}`;
+}
+
+/**
+ * Returns the storage of a page. A server, a worker and a browser that forbids storage get one in
+ * memory for each client, so a server cannot confuse the users of two requests.
+ * @param {() => Storage} open @returns {Pick<Storage, "getItem" | "setItem">}
+ */
+function storage(open) {
+  try {
+    if (hasPage) return open();
+  } catch { /* The browser forbids it. */ }
+  const kept = new Map();
+  return {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => { kept.set(name, value); },
+  };
+}
 
 // Some systems know no type for HEIF. The server examines the bytes.
 const UNKNOWN = "application/octet-stream";

@@ -1,6 +1,7 @@
 /**
  * The client of Dossier for web pages. It signs users in, keeps their tokens fresh, and reads and
- * writes their data. Every failed call throws a DossierError. When the session of this page's user
+ * writes their data. On a server, each client keeps its tokens in memory: make one for each request.
+ * Every failed call throws a DossierError. When the session of this page's user
  * has ended (signed out elsewhere, a new password, time), its status is 401 and `user` becomes
  * null: show the sign-in.
  */
@@ -27,8 +28,13 @@ export class DossierError extends Error {
   retryAfter: number | undefined;
 }
 
-/** The users of one app in this browser. One of them is the user of this page. */
-export class Dossier {
+/**
+ * The users of one app in this browser. One of them is the user of this page.
+ *
+ * `M` is the type of the app's metadata, and `C` that of its custom data. Before the first write, a
+ * document is `{}`, so declare members as optional.
+ */
+export class Dossier<M extends object = JSONObject, C extends object = JSONObject> {
   /**
    * @param url the URL of the server
    * @param options `app` names the app, if the host name does not. `device` "secret" keeps tokens
@@ -139,7 +145,7 @@ export class Dossier {
 
   profile(): Promise<Profile>;
   /** Null removes a member. */
-  changeProfile(changes: Partial<Profile>, options?: { version?: number }): Promise<Profile>;
+  changeProfile(changes: ProfileChanges, options?: { version?: number }): Promise<Profile>;
   /** JPEG, PNG, WebP, HEIF, AVIF or GIF. */
   setPicture(file: Blob): Promise<Profile>;
   removePicture(): Promise<void>;
@@ -148,8 +154,8 @@ export class Dossier {
   /** Deletes the user of this page and all its data. `next` is that of `signOut`. */
   deleteUser(options?: { next?: Next }): Promise<void>;
 
-  metadata: Metadata;
-  customData: CustomData;
+  metadata: Metadata<M>;
+  customData: CustomData<C>;
   properties: Properties;
 
   /**
@@ -163,15 +169,21 @@ export class Dossier {
  * A JSON object of the user: `{}` in version 0 before the first write. A write with a `version` is
  * refused unless that version is stored.
  */
-interface Metadata {
-  read(): Promise<Answer>;
-  replace(body: object, options?: { version?: number }): Promise<Answer>;
-  /** By a merge patch (RFC 7396): null removes a member. */
-  patch(changes: object, options?: { version?: number }): Promise<Answer>;
+export interface Metadata<T extends object = JSONObject> {
+  read(): Promise<Answer<T>>;
+  replace(body: T, options?: { version?: number }): Promise<Answer<T>>;
+  /**
+   * By a merge patch (RFC 7396), in which null removes a member, or by an array of JSON Patch
+   * operations (RFC 6902).
+   */
+  patch(
+    changes: MergePatch<T> | JSONPatchOperation[],
+    options?: { version?: number },
+  ): Promise<Answer<T>>;
 }
 
 /** Like metadata, with update operators. */
-interface CustomData extends Metadata {
+export interface CustomData<T extends object = JSONObject> extends Metadata<T> {
   /** Leaves `{}` in version 0. */
   delete(options?: { version?: number }): Promise<void>;
   /** By MongoDB's update operators, such as { $inc: { level: 1 } }. */
@@ -181,13 +193,27 @@ interface CustomData extends Metadata {
   ): Promise<UpdateOutcome>;
 }
 
+/** A JSON object of an app that declares no type for it. */
+export type JSONObject = { [member: string]: any };
+
+/** The changes of an object: each member may be omitted, and null removes it. */
+export type MergePatch<T> = T extends readonly any[] ? T
+  : T extends object ? { [K in keyof T]?: MergePatch<T[K]> | null }
+  : T;
+
+/** An operation of a JSON Patch. The operations of an array are applied all, or none. */
+export type JSONPatchOperation =
+  | { op: "add" | "replace" | "test"; path: string; value: any }
+  | { op: "remove"; path: string }
+  | { op: "move" | "copy"; from: string; path: string };
+
 /**
  * Small values by key. A key is not empty, "." or "..". With a `version`, a write is refused if
  * another version is stored. The error has the code "version_conflict", and its `problem` the stored
  * `value` and `current_version`. With `keep`, the server decides: "new" writes, "old" keeps what is
  * stored.
  */
-interface Properties {
+export interface Properties {
   all(): Promise<Record<string, PropertyValue>>;
   versions(): Promise<Record<string, { value: PropertyValue; version: number }>>;
   get(key: string): Promise<Property>;
@@ -214,7 +240,7 @@ export type PropertyOptions = { version?: number; keep?: "new" | "old" };
 export type RequestOptions = { body?: any; type?: string; version?: number };
 
 /** The JSON of a response, its version (0 without an `ETag`), and the path of a list's next page. */
-export type Answer = { body: any; version: number; next: string | null };
+export type Answer<T = any> = { body: T; version: number; next: string | null };
 
 /** The response to a refused request (RFC 9457). */
 export type Problem = {
@@ -245,6 +271,14 @@ export type Profile = {
   zone: string | null;
   picture: string | null;
 };
+
+/** The members of a profile that its user may change. Null removes one. */
+export type ProfileChanges = Partial<
+  Pick<
+    Profile,
+    "name" | "given_name" | "family_name" | "nickname" | "phone" | "locale" | "zone"
+  >
+>;
 
 export type DeviceUser = {
   user_id: string;

@@ -1,4 +1,4 @@
-// The client of Dossier for web pages. dossier.d.ts documents its members.
+// The client of Dossier for web pages, and for servers. dossier.d.ts documents its members.
 //
 //   import { Dossier } from "https://users.example.com/dossier.js";
 //   const dossier = new Dossier("https://users.example.com");
@@ -125,7 +125,7 @@ export class Dossier {
   // The user of this page
 
   profile() { return this.#ask("GET", "/v1/me"); }
-  /** @param {object} body @param {Version} [options] */
+  /** @param {import("./dossier.js").ProfileChanges} body @param {Version} [options] */
   changeProfile(body, options) { return this.#ask("PATCH", "/v1/me", { ...options, body }); }
   /** @param {Blob} file */
   setPicture(file) { return this.#ask("PUT", "/v1/me/picture", { body: file }); }
@@ -161,7 +161,10 @@ function metadata(dossier, path = "/v1/me/metadata") {
   return {
     read: () => dossier.request("GET", path),
     replace: (body, options) => dossier.request("PUT", path, { ...options, body }),
-    patch: (body, options) => dossier.request("PATCH", path, { ...options, body }),
+    patch: (body, options) => {
+      const type = `application/${Array.isArray(body) ? "json" : "merge"}-patch+json`;
+      return dossier.request("PATCH", path, { ...options, body, type });
+    },
   };
 }
 
