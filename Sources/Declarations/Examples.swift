@@ -2,10 +2,12 @@ package import JSON
 
 /// The examples of the reference.
 ///
-/// Ada plays a small game, the app `adventure`, in a browser that she shares with Charles.
+/// Ada plays a small game in a browser that she shares with Grace. Both are sample users of
+/// `deploy/up --seed`; Charles has just registered.
 package enum Example {
-  // Ids begin with their time of creation.
-  package static let ada = "697deec0e5087f36371ad126"
+  package static let ada = "5eed00000000000000000001"
+  package static let grace = "5eed00000000000000000002"
+  // Other ids begin with their time of creation.
   package static let charles = "697e0ae0e5087f36371ad13a"
   package static let device = "697deec0e5087f36371ad128"
   package static let session = "697deec0e5087f36371ad127"
@@ -38,6 +40,9 @@ package enum Example {
   package static let oldAddress = "ds_restore_aX3uwOUIfzY3GtEmO…"
   package static let mail = "697df5c8e5087f36371ad160"
   package static let factor = "697df5c8e5087f36371ad140"
+  package static let totpSecret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+  package static let totpURI =
+    "otpauth://totp/Adventure:ada%40example.org?secret=\(totpSecret)&issuer=Adventure"
   package static let recoveryCodes = [
     "x2fjd8-phw183-cx3bm7-gm96t3", "mne9ka-kjxadz-v4ad05-xk7cfx",
     "x6ynxj-f429rb-w6tc1t-yfewca", "akg5bn-af3fb3-fdtvyk-kf2s2a",
@@ -47,7 +52,7 @@ package enum Example {
   ]
   package static let flow = "ds_flow_aX3uwOUIfzY3GtEmC…"
 
-  package static let email = "ada@example.com"
+  package static let email = "ada@example.org"
   package static let password = "correct horse battery"
   package static let newPassword = "another horse battery"
   package static let picture = "/v1/pictures/\(ada)-WjWw66VXwseTZsAy.jpg"
@@ -59,12 +64,12 @@ package enum Example {
     "id": .string(ada), "created_at": .string(registered), "updated_at": .string(played),
     "version": 3, "anonymous": false, "blocked": false, "email": .string(email),
     "email_verified": true, "name": "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace",
-    "nickname": "Countess", "phone": .null, "locale": "en-GB", "zone": "Europe/London",
+    "nickname": "countess", "phone": .null, "locale": "en-GB", "zone": "Europe/London",
     "picture": .string(picture),
   ]
 
   package static let tokens = refreshed.with(["device_secret": .string(deviceSecret)])
-  package static let switched = refreshed.with(["user_id": .string(charles)])
+  package static let switched = refreshed.with(["user_id": .string(grace)])
   /// Tokens without a device secret, which only a sign-in replaces.
   package static let refreshed: JSON = [
     "access_token": .string(accessToken), "refresh_token": .string(refreshToken),
@@ -74,19 +79,19 @@ package enum Example {
 
   package static let adaOnDevice: JSON = [
     "user_id": .string(ada), "activated_at": .string(played), "state": "active", "anonymous": false,
-    "name": "Ada Lovelace", "nickname": "Countess", "email": .string(email),
+    "name": "Ada Lovelace", "nickname": "countess", "email": .string(email),
     "picture": .string(picture),
   ]
-  package static let charlesOnDevice: JSON = [
-    "user_id": .string(charles), "activated_at": .string(visited), "state": "inactive",
-    "anonymous": false, "name": "Charles Babbage", "nickname": .null,
-    "email": "charles@example.com", "picture": .null,
+  package static let graceOnDevice: JSON = [
+    "user_id": .string(grace), "activated_at": .string(visited), "state": "inactive",
+    "anonymous": false, "name": "Grace Hopper", "nickname": "amazing grace",
+    "email": "grace@example.org", "picture": .null,
   ]
-  package static let deviceUsers: JSON = device(with: [adaOnDevice, charlesOnDevice])
+  package static let deviceUsers: JSON = device(with: [adaOnDevice, graceOnDevice])
   package static let deviceAfterLogout: JSON = device(with: [
-    charlesOnDevice, adaOnDevice.with(["state": "logged_out"]),
+    graceOnDevice, adaOnDevice.with(["state": "logged_out"]),
   ])
-  package static let deviceAfterRemoval: JSON = device(with: [charlesOnDevice])
+  package static let deviceAfterRemoval: JSON = device(with: [graceOnDevice])
 
   private static func device(with users: [JSON]) -> JSON {
     ["device_id": .string(device), "users": .array(users)]
@@ -97,7 +102,11 @@ package enum Example {
     "version": 1, "email": "charles@example.com", "name": "Charles Babbage", "given_name": .null,
     "family_name": .null, "nickname": .null, "locale": .null, "zone": .null, "picture": .null,
   ])
-  package static let blockedProfile: JSON = profile.with(["version": 4, "blocked": true])
+  package static let blockedProfile: JSON = profile.with([
+    "id": .string(grace), "version": 4, "email": "grace@example.org", "name": "Grace Hopper",
+    "given_name": "Grace", "family_name": "Hopper", "nickname": "amazing grace",
+    "locale": "en-US", "zone": "America/New_York", "picture": .null, "blocked": true,
+  ])
 
   package static let metadata: JSON = ["theme": "dark"]
   package static let appMetadata: JSON = ["plan": "premium"]

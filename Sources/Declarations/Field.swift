@@ -96,7 +96,7 @@ extension Field<JSONArray> {
 
 extension Field<UserID> {
   package static func user(_ name: String) -> Field {
-    Field(name, .id(Example.charles)) { $0.id($1) }
+    Field(name, .id(Example.grace)) { $0.id($1) }
   }
 }
 

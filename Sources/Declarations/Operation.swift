@@ -112,7 +112,7 @@ package struct QueryParameter: Sendable {
   package static let filter = QueryParameter(
     name: "filter",
     says: "the users to return, such as metadata.theme = \"dark\" and created_at > 2026-01-01",
-    shape: .text.like("email = \"ada@example.com\"")
+    shape: .text.like("email = \"ada@example.org\"")
   )
   package static let audience = QueryParameter(
     name: "for", says: "users omits the routes for API clients and operators", shape: .only("users")
@@ -131,13 +131,11 @@ package struct QueryParameter: Sendable {
 package struct Chapter: Sendable {
   package let title: String
   package let says: String
-  /// Shell commands.
+  /// Shell commands before the examples of the routes.
   ///
-  /// They use `B`, the URL of the server, and variables of earlier chapters.
+  /// They use the variables that the start of the reference sets.
   package let example: String?
   /// Shell commands for API clients and the operator.
-  ///
-  /// They also use `SECRET`, a client secret.
   package let exampleOfPrograms: String?
   package let operations: [Operation]
 

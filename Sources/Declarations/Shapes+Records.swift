@@ -41,7 +41,7 @@ extension Record {
       let member = (key: column.name, value: taken(column))
       if column.has(.required) { required.append(member) } else { optional.append(member) }
     }
-    var example = JSONObject(words.isOfNamedApp ? [] : [("app", "adventure")])
+    var example = JSONObject(words.isOfNamedApp ? [] : [("app", "default")])
     for column in table.shape.columns {
       if let value = column.example { example[column.name] = value }
     }

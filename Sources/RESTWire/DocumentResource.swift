@@ -20,6 +20,7 @@ struct DocumentResource: Sendable {
   }
 
   private var path: String { document.pathName }
+  private var name: String { path.replacing("-", with: " ") }
   /// The shape in requests; `answered` is the shape in responses.
   private var shape: Shape { document == .customData ? .document : .metadata.shown(as: example) }
   private var answered: Shape { .document.shown(as: example) }
@@ -37,7 +38,7 @@ struct DocumentResource: Sendable {
   private func operations(_ base: BasePath) -> [Operation] {
     let pattern = "\(base.prefix)/\(path)"
     let operations =
-      reads(base) + [
+      [reading(base)] + [
         Operation(
           .put,
           pattern,
@@ -46,7 +47,7 @@ struct DocumentResource: Sendable {
           versions: .write,
           gives: [.ok(answered)],
           refuses: [.documentTooLarge, .schemaMismatch, .memberNotWritable],
-          summary: "Replace the \(path)",
+          summary: "Replace the \(name)",
           write
         ),
         Operation(
@@ -63,35 +64,40 @@ struct DocumentResource: Sendable {
             .documentTooLarge, .schemaMismatch, .patchTestFailed, .patchNotApplicable,
             .memberNotWritable,
           ],
-          summary: "Change the \(path)",
+          summary: "Change the \(name)",
           write
         ),
-      ]
+      ] + history(base)
     // Unlike this API, App Services distinguishes a deleted document from an empty one.
     guard document == .customData else { return operations }
     return operations + [
       Operation(
         .delete, pattern, access: base.write, versions: .write, gives: [.noContent],
-        refuses: [.memberNotWritable], summary: "Delete the \(path), which then reads as {}", delete
+        refuses: [.memberNotWritable], summary: "Delete the \(name), which then reads as {}", delete
       )
     ]
   }
 
-  private func reads(_ base: BasePath) -> [Operation] {
-    let pattern = "\(base.prefix)/\(path)"
+  private func reads(_ base: BasePath) -> [Operation] { [reading(base)] + history(base) }
+
+  private func reading(_ base: BasePath) -> Operation {
+    Operation(
+      .get, "\(base.prefix)/\(path)", access: base.read, versions: .read, gives: [.ok(answered)],
+      summary: "Read the \(name)", read
+    )
+  }
+
+  private func history(_ base: BasePath) -> [Operation] {
+    let pattern = "\(base.prefix)/\(path)/versions"
     return [
       Operation(
-        .get, pattern, access: base.read, versions: .read, gives: [.ok(answered)],
-        summary: "Read the \(path)", read
-      ),
-      Operation(
-        .get, "\(pattern)/versions", access: base.read, takes: .query(.limit, .versionCursor),
+        .get, pattern, access: base.read, takes: .query(.limit, .versionCursor),
         gives: [.ok(.documentVersions)],
-        summary: "List the stored versions of the \(path), the newest first", listVersions
+        summary: "List the stored versions of the \(name), the newest first", listVersions
       ),
       Operation(
-        .get, "\(pattern)/versions/{version}", access: base.read, versions: .read,
-        gives: [.ok(answered)], summary: "Read an earlier version of the \(path)", readVersion
+        .get, "\(pattern)/{version}", access: base.read, versions: .read, gives: [.ok(answered)],
+        summary: "Read an earlier version of the \(name)", readVersion
       ),
     ]
   }

@@ -29,12 +29,6 @@ import WireKit
       bulk(.put, base, "Replace all properties", PropertyChange.replace),
       bulk(.patch, base, "Set some properties; null removes one", PropertyChange.merge),
       Operation(
-        .delete, pattern, access: base.write, gives: [.ok(.properties.shown(as: [:]))],
-        summary: "Remove all properties"
-      ) { (call) async throws(Failure) in
-        response(try await apply(.removeAll, call))
-      },
-      Operation(
         .get, "\(pattern)/{key}", access: base.read, versions: .tagged, gives: [.ok(.property)],
         summary: "Read a property and its version"
       ) { (call) async throws(Failure) in
@@ -62,6 +56,12 @@ import WireKit
       ) { (call) async throws(Failure) in
         let change = PropertyChange.remove(call.text("key"), try call.propertyCondition)
         return response(try await apply(change, call))
+      },
+      Operation(
+        .delete, pattern, access: base.write, gives: [.ok(.properties.shown(as: [:]))],
+        summary: "Remove all properties"
+      ) { (call) async throws(Failure) in
+        response(try await apply(.removeAll, call))
       },
     ]
   }

@@ -26,7 +26,7 @@ import WireKit
     .optional(.user("user_id")),
     .optional(.text("network", .network)),
     .optional(.flag("all"))
-  ).like(["email": "ada@example.com", "network": "198.51.100.7"])
+  ).like(["email": "ada@example.org", "network": "198.51.100.7"])
 
   private static func faults(
     _ email: String?, _ user: UserID?, _ network: String?, _ all: Bool?

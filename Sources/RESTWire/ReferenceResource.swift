@@ -29,8 +29,8 @@ import Records
     ) { (call) async throws(Failure) in
       let query = try ReferenceQuery(call, knows: ["for", "q"])
       let reference = await reference(query.audience, call)
-      guard let text = query.text else { return show(reference.start) }
-      return show(reference.results(for: text))
+      guard let text = query.text else { return show(reference.start, call) }
+      return show(reference.results(for: text), call)
     },
     Operation(
       .get, "/reference/{chapter}", access: .open, takes: .query(.audience), gives: [page],
@@ -39,7 +39,7 @@ import Records
       guard let page = try await reference(for: call).chapter(call.text("chapter")) else {
         throw .notFound
       }
-      return show(page)
+      return show(page, call)
     },
     Operation(
       .get,
@@ -63,7 +63,7 @@ import Records
       guard let type = RESTWire.problems.first(where: { $0.code.hasSameBytes(as: code) }) else {
         throw .notFound
       }
-      return show(await reference(.all, call).problem(type))
+      return show(await reference(.all, call).problem(type), call)
     },
   ]
 
@@ -81,7 +81,9 @@ import Records
     }
   }
 
-  private static func show(_ page: [UInt8]) -> Response { show("text/html; charset=utf-8", page) }
+  private static func show(_ page: Reference.Rendered, _ call: Call) -> Response {
+    show("text/html; charset=utf-8", page.bytes(at: call.origin))
+  }
 
   private static func show(_ type: String, _ body: [UInt8]) -> Response {
     var response = Response(.ok)

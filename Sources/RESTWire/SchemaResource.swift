@@ -18,13 +18,6 @@ import WireKit
       return Response(.ok, list: try await Schemas.list(of: app, call.context), \.json)
     },
     Operation(
-      .get, "/v1/schemas/{kind}", access: .operator, gives: [.ok(.jsonSchema)],
-      summary: "Read a schema with its original bytes"
-    ) { (call) async throws(Failure) in
-      let app = try call.namedApp.id
-      return Response(.ok, json: try await Schemas.text(for: call.document, of: app, call.context))
-    },
-    Operation(
       .put,
       "/v1/schemas/{kind}",
       access: .operator,
@@ -33,6 +26,13 @@ import WireKit
       summary: "Set the JSON Schema of metadata, app-metadata or custom-data",
       set
     ),
+    Operation(
+      .get, "/v1/schemas/{kind}", access: .operator, gives: [.ok(.jsonSchema)],
+      summary: "Read a schema with its original bytes"
+    ) { (call) async throws(Failure) in
+      let app = try call.namedApp.id
+      return Response(.ok, json: try await Schemas.text(for: call.document, of: app, call.context))
+    },
     Operation(
       .delete, "/v1/schemas/{kind}", access: .operator, gives: [.noContent],
       summary: "Remove a schema, and keep the documents"

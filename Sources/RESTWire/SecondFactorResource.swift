@@ -84,14 +84,6 @@ import WireKit
       )
     },
     Operation(
-      .delete, "/v1/me/second-factors/{factor}", access: .user(scope: Scopes.updateIdentities),
-      gives: [.noContent],
-      summary: "Remove a second factor; the last one removes the recovery codes too"
-    ) { (call) async throws(Failure) in
-      try await SecondFactors.remove(call.captured("factor"), of: call.user, call.context)
-      return Response(.noContent)
-    },
-    Operation(
       .post, "/v1/me/recovery-codes", access: .user(scope: Scopes.updateIdentities),
       gives: [.ok(.recoveryCodes)], refuses: [.mfaDisabled, .notFound],
       summary: "Create recovery codes, which replace all earlier ones"
@@ -99,6 +91,14 @@ import WireKit
       Response(
         recoveryCodes: try await SecondFactors.makeRecoveryCodes(of: call.user, call.context)
       ).sentOnce()
+    },
+    Operation(
+      .delete, "/v1/me/second-factors/{factor}", access: .user(scope: Scopes.updateIdentities),
+      gives: [.noContent],
+      summary: "Remove a second factor; the last one removes the recovery codes too"
+    ) { (call) async throws(Failure) in
+      try await SecondFactors.remove(call.captured("factor"), of: call.user, call.context)
+      return Response(.noContent)
     },
     Operation(
       .delete, "/v1/users/{user}/second-factors", access: .client(scope: Scopes.updateUsers),
@@ -117,8 +117,9 @@ extension Shape {
 
   fileprivate static let enrollment = Shape.object([
     "id": .id(Example.factor),
-    "secret": .text.saying("base 32, for typing; returned only once").like(.string(Example.secret)),
-    "uri": .text.saying("for a QR code").like(.string(Example.uri)),
+    "secret": .text.saying("base 32, for typing; returned only once")
+      .like(.string(Example.totpSecret)),
+    "uri": .text.saying("for a QR code").like(.string(Example.totpURI)),
   ]).named("Enrollment", "A second factor that is pending until its first code.").sentOnce()
 
   fileprivate static let secondFactors = Shape.object([
@@ -135,12 +136,6 @@ extension Shape {
   fileprivate static let recoveryCodes = Shape.object(["recovery_codes": .listOfRecoveryCodes])
     .named("RecoveryCodes", "Recovery codes. Each works once, and all earlier ones are void.")
     .sentOnce()
-}
-
-extension Example {
-  fileprivate static let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
-  fileprivate static let uri =
-    "otpauth://totp/Adventure:ada%40example.com?secret=\(secret)&issuer=Adventure"
 }
 
 extension SecondFactor {

@@ -42,13 +42,31 @@ package import Runtime
     }
   }
 
+  /// The origin that a page has instead of that of the deployment.
+  nonisolated static let origin = "https://users.example.com"
+
+  /// A page whose examples have the origin of the reader's deployment.
+  package struct Rendered: Sendable {
+    private let parts: [[UInt8]]
+
+    fileprivate init(_ markup: Markup) {
+      parts = Array(markup.html.utf8)
+        .split(separator: Reference.origin.utf8, omittingEmptySubsequences: false).map(Array.init)
+    }
+
+    /// Returns the page for a deployment.
+    package func bytes(at origin: String) -> [UInt8] {
+      Array(parts.joined(separator: origin.utf8))
+    }
+  }
+
   /// The maximum number of characters of a search.
   package nonisolated static let queryLimit = 100
 
   private let builder: PageBuilder
   private var pages: [Page] = []
   /// The rendered pages by their addresses, of which there is a fixed number.
-  private var rendered: [String: [UInt8]] = [:]
+  private var rendered: [String: Rendered] = [:]
 
   /// The references that this worker has made.
   private static var references: [Audience: Reference] = [:]
@@ -89,10 +107,10 @@ package import Runtime
   private lazy var index = SearchIndex(pages, builder.audience)
 
   /// The page with the list of chapters.
-  package var start: [UInt8] { once("") { view.start(builder.start) } }
+  package var start: Rendered { once("") { view.start(builder.start) } }
 
   /// Returns the page of a chapter, or nil if there is no such chapter.
-  package func chapter(_ slug: String) -> [UInt8]? {
+  package func chapter(_ slug: String) -> Rendered? {
     guard let index = pages.firstIndex(where: { $0.slug.hasSameBytes(as: slug) }) else {
       return nil
     }
@@ -100,18 +118,18 @@ package import Runtime
   }
 
   /// Returns the page of a kind of error.
-  package func problem(_ type: ErrorType) -> [UInt8] {
+  package func problem(_ type: ErrorType) -> Rendered {
     once("problems/\(type.code)") { view.problem(builder.problem(type)) }
   }
 
   /// Returns the page with the results of a search.
-  package func results(for query: String) -> [UInt8] {
-    Array(view.results(index.places(matching: query), for: query).html.utf8)
+  package func results(for query: String) -> Rendered {
+    Rendered(view.results(index.places(matching: query), for: query))
   }
 
-  private func once(_ address: String, _ render: () -> Markup) -> [UInt8] {
+  private func once(_ address: String, _ render: () -> Markup) -> Rendered {
     if let page = rendered[address] { return page }
-    let page = Array(render().html.utf8)
+    let page = Rendered(render())
     rendered[address] = page
     return page
   }

@@ -52,10 +52,11 @@ struct RouteExamples {
   // MARK: Requests
 
   /// Returns the path with example values for its parameters.
-  private func path(_ operation: Operation) -> String {
+  private func path(_ operation: Operation, _ setup: ExampleSetup = ExampleSetup()) -> String {
     operation.route.pattern.split(separator: "/", omittingEmptySubsequences: false).map { part in
       guard part.hasPrefix("{") else { return String(part) }
       let name = String(part.dropFirst().dropLast())
+      if let value = setup.parameters[name] { return value }
       let isKey = operation.route.pattern.contains("/api-keys/")
       let value = value(of: isKey ? Shape.id(Example.apiKey) : Shape.parameter(name))
       return value.string ?? value.text
@@ -70,16 +71,33 @@ struct RouteExamples {
   }
 
   private func curl(_ operation: Operation) -> String {
+    let setup = ExampleSetup.of(operation)
     let method = operation.route.method.rawValue
-    var lines = ["curl\(method == "GET" ? "" : " -X \(method)") \"$B\(path(operation))\""]
-    if let field = operation.route.access.field { lines.append("-H \"\(field)\"") }
+    var lines = ["curl\(method == "GET" ? "" : " -X \(method)") \"$B\(path(operation, setup))\""]
+    if let field = operation.route.access.field(setup.token) { lines.append("-H \"\(field)\"") }
     if let type = operation.route.body.mediaTypes.first {
       lines.append("-H 'Content-Type: \(type.rawValue)'")
-      lines.append(
-        body(operation).map { "-d '\($0.lines(indentedBy: "  "))'" } ?? "--data-binary @picture.jpg"
-      )
+      lines.append(data(setup.body ?? body(operation), expands: setup.body != nil))
     }
-    return lines.joined(separator: " \\\n  ")
+    var request = lines.joined(separator: " \\\n  ")
+    if let kept = setup.kept {
+      request = "\(kept)=$(\(request.replacing("curl ", with: "curl -s ", maxReplacements: 1))"
+      request += " \\\n  | jq -r .access_token)"
+    }
+    return (setup.commands + [request]).joined(separator: "\n")
+  }
+
+  /// Returns the option of curl for a body.
+  ///
+  /// - Parameters:
+  ///   - body: the body, or nil for a picture.
+  ///   - expands: whether the shell expands variables in it.
+  /// - Returns: the option.
+  private func data(_ body: JSON?, expands: Bool) -> String {
+    guard let text = body?.lines(indentedBy: "  ") else { return "--data-binary @picture.jpg" }
+    guard expands, text.utf8.contains(UInt8(ascii: "$")) else { return "-d '\(text)'" }
+    // Double quotes let the shell expand variables, and protect the quotes of JSON.
+    return "-d \"\(text.replacing("\"", with: "\\\""))\""
   }
 
   /// Returns the call with the web client, or nil for a route that no page calls.
@@ -98,14 +116,17 @@ struct RouteExamples {
 }
 
 extension Access {
-  /// The header field with the credentials, for a shell.
-  fileprivate var field: String? {
+  /// Returns the header field with the credentials, for a shell.
+  ///
+  /// - Parameter token: the variable with the access token of a user.
+  /// - Returns: the field, or nil without credentials.
+  fileprivate func field(_ token: String) -> String? {
     switch self {
     case .open, .loopback: nil
-    case .user, .bearer: "Authorization: Bearer $TOKEN"
+    case .user, .bearer: "Authorization: Bearer $\(token)"
     case .client, .operator: "Authorization: Bearer $SECRET"
     case .device: "Dossier-Device: $DEVICE"
-    case .anyOf(let all): all.first?.field
+    case .anyOf(let all): all.first?.field(token)
     }
   }
 }
@@ -117,14 +138,14 @@ extension Access {
 enum ClientCalls {
   static let all: [String: String] = [
     "POST /v1/login/anonymous": "signInAnonymously()",
-    "POST /v1/register": #"register("ada@example.com", "correct horse battery")"#,
-    "POST /v1/login/password": #"signIn("ada@example.com", "correct horse battery")"#,
+    "POST /v1/register": #"register("katherine@example.com", "correct horse battery")"#,
+    "POST /v1/login/password": #"signIn("ada@example.org", "correct horse battery")"#,
     "POST /v1/login/jwt": #"signInWithToken("\#(Example.issuerToken)")"#,
     "POST /v1/login/api-key": #"signInWithKey("\#(Example.keyOfUser)")"#,
     "POST /v1/reauthenticate":
       #"reauthenticate({ provider: "password", password: "correct horse battery" })"#,
     "POST /v1/logout": "signOut()",
-    "POST /v1/login/code/request": #"requestCode("ada@example.com")"#,
+    "POST /v1/login/code/request": #"requestCode("ada@example.org")"#,
     "POST /v1/login/code": #"signInWithCode("\#(Example.flow)", "1234 5678")"#,
     "POST /v1/login/second-factor":
       #"completeSecondFactor("\#(Example.flow)", "123456")"#,
@@ -133,13 +154,13 @@ enum ClientCalls {
       #"confirmSecondFactor("\#(Example.factor)", "123456")"#,
     "POST /v1/email/verify":
       #"verifyEmail("\#(Example.verification)", "correct horse battery")"#,
-    "POST /v1/email/verify/request": #"requestVerification("ada@example.com")"#,
-    "POST /v1/password/reset-request": #"requestReset("ada@example.com")"#,
+    "POST /v1/email/verify/request": #"requestVerification("ada@example.org")"#,
+    "POST /v1/password/reset-request": #"requestReset("ada@example.org")"#,
     "POST /v1/password/reset": #"resetPassword("\#(Example.reset)", "another horse battery")"#,
     "POST /v1/password/change":
       #"changePassword("correct horse battery", "another horse battery")"#,
     "GET /v1/device": "users()",
-    "PUT /v1/device/active": #"switchTo("\#(Example.charles)")"#,
+    "PUT /v1/device/active": #"switchTo("\#(Example.grace)")"#,
     "POST /v1/device/users/{user}/logout": #"signOut("\#(Example.ada)")"#,
     "POST /v1/device/logout": "signOutAll()",
     "DELETE /v1/device/users/{user}": #"forget("\#(Example.ada)")"#,
@@ -163,7 +184,7 @@ enum ClientCalls {
     "DELETE /v1/me/properties/{key}": #"properties.remove("volume")"#,
     "GET /v1/me/identities": "identities()",
     "POST /v1/me/identities":
-      #"link({ provider: "password", email: "ada@example.com", password: "correct horse battery" })"#,
+      #"link({ provider: "password", email: "mina@example.com", password: "correct horse battery" })"#,
     "DELETE /v1/me/identities/{identity}": #"unlink("\#(Example.identity)")"#,
     "POST /v1/me/email": #"changeEmail("ada@example.net")"#,
     "POST /v1/me/email/verify": #"verifyNewEmail("\#(Example.flow)", "1234 5678")"#,

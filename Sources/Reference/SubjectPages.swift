@@ -13,8 +13,8 @@ extension PageBuilder {
   /// The start of the reference, with the rules of all routes.
   var start: Page {
     let program = """
-      import { Dossier } from "https://users.example.com/dossier.js";
-      const dossier = new Dossier("https://users.example.com");
+      import { Dossier } from "\(Reference.origin)/dossier.js";
+      const dossier = new Dossier("\(Reference.origin)");
       """
     return Page(
       slug: "", title: "API reference",
@@ -22,12 +22,28 @@ extension PageBuilder {
       introduction: """
         <p>Bodies are strict JSON (RFC 8259) in UTF-8. A member that the reference does not list is
         refused. Ids are 24 hexadecimal digits, and times are RFC 3339.</p>
-        <p>The examples are for a shell, where <code>$B</code> is the URL of the server, and for web
-        pages. There <code>dossier</code> is this server's client, which stores and refreshes the
-        tokens. <a href="/dossier.d.ts">dossier.d.ts</a> documents its members.</p>
+        <p>The examples are for a shell and for web pages. In a page, <code>dossier</code> is this
+        server's client, which stores and refreshes the tokens.
+        <a href="/dossier.d.ts">dossier.d.ts</a> documents its members.</p>
         """,
       examples: [.figure("Web page", program)],
       sections: [
+        Section(
+          id: "variables", title: "Run the examples",
+          detail: "The variables of the shell that all examples use.",
+          words: "try curl jq shell token example",
+          content: """
+            <p>The examples run as printed, in the order of each page, in a shell with
+            <code>curl</code> and <code>jq</code>. These commands set their variables:</p>
+            <ul class="members">
+            <li><code class="name">B</code><p>The address of this server.</p></li>
+            <li><code class="name">TOKEN</code><p>The access token of a user: here Ada, a sample
+            user of <code>deploy/up --seed</code>. Elsewhere, sign in a user of yours.</p></li>
+            \(audience == .all ? Self.secretOfExamples : nil)
+            </ul>
+            """,
+          examples: [.figure("Shell", variables, isRun: true)]
+        ),
         rules(
           "authentication", "Authentication",
           """
@@ -38,7 +54,7 @@ extension PageBuilder {
           #"""
           curl "$B/v1/me" \
             -H "Authorization: Bearer $TOKEN" \
-            -H "Dossier-App: adventure"
+            -H "Dossier-App: default"
           """#),
         rules(
           "versions", "Versions and conflicts",
@@ -54,10 +70,12 @@ extension PageBuilder {
           entity tag.</p>
           """,
           #"""
+          VERSION=$(curl -s "$B/v1/me/metadata" -H "Authorization: Bearer $TOKEN" \
+            -o metadata.json -w '%header{etag}')
           curl -X PATCH "$B/v1/me/metadata" \
             -H "Authorization: Bearer $TOKEN" \
             -H 'Content-Type: application/merge-patch+json' \
-            -H 'If-Match: "7"' \
+            -H "If-Match: $VERSION" \
             -d '{"theme":"dark"}'
           """#),
         rules(
@@ -83,6 +101,26 @@ extension PageBuilder {
     )
   }
 
+  private static let secretOfExamples: Markup = """
+    <li><code class="name">SECRET</code><p>The secret of a client of the operator, which this command
+    of the server prints once.</p></li>
+    """
+
+  /// The commands that set the variables of all examples.
+  private var variables: String {
+    let user = #"""
+      B=\#(Reference.origin)
+      JSON='Content-Type: application/json'
+      TOKEN=$(curl -s "$B/v1/login/password" -H "$JSON" \
+        -d '{"email":"\#(Example.email)","password":"\#(Example.password)"}' | jq -r .access_token)
+      """#
+    let client = #"""
+
+      SECRET=$(dossier client create --operator reference kind=machine --json | jq -r .secret)
+      """#
+    return audience == .all ? user + client : user
+  }
+
   private func rules(
     _ id: String, _ title: String, _ content: Markup, _ example: String
   ) -> Section {
@@ -95,9 +133,9 @@ extension PageBuilder {
   var settings: Page {
     let defaults = subject.settings.listed(JSONObject()).values
     let commands = #"""
-      curl -s -X PATCH $B/v1/apps/adventure -H "Authorization: Bearer $SECRET" \
+      curl -s -X PATCH "$B/v1/apps/adventure" -H "Authorization: Bearer $SECRET" \
         -H 'Content-Type: application/merge-patch+json' -d '{"settings":{"session_days":30}}'
-      curl -s $B/v1/apps/adventure -H "Authorization: Bearer $SECRET"
+      curl -s "$B/v1/apps/adventure" -H "Authorization: Bearer $SECRET"
       """#
     let items = subject.settings.columns.map { setting in
       Item(

@@ -35,8 +35,11 @@ class Shown:
         parts = [(title, html.unescape(text)) for title, text in re.findall(
             r"<figcaption>(.*?)</figcaption><pre[^>]*>(.*?)</pre>", section, re.S)]
         self.curl = dict(parts)["curl"]
-        body = re.search(r"-d '(.*)'", self.curl, re.S)
-        self.body = json.loads(body[1]) if body else None
+        # The request is the last command. A body with variables of the shell has escaped quotes.
+        request = self.curl[self.curl.rindex("curl "):]
+        body = re.search(r"-d (['\"])(.*)\1", request, re.S)
+        text = body[2].replace(r"\"", '"') if body and body[1] == '"' else body and body[2]
+        self.body = json.loads(text) if body else None
         title, text = parts[-1]
         answer = re.match(r"Response (\d{3}) ", title)
         self.status = answer and answer[1]
