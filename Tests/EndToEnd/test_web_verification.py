@@ -248,7 +248,7 @@ class Links(PageCase):
     def test_a_mailed_code_signs_in(self):
         self.open()
         self.assertEqual(self.submit("credentials", "[value=code]", email="coded@example.com"),
-                         "Look at your mail.")
+                         "Check your email.")
         self.assertIn("Signed in", self.answer(self.mailed_code("coded@example.com")))
         self.assertTrue(self.is_verified())
 
@@ -256,7 +256,7 @@ class Links(PageCase):
         self.site.set_app(sign_up="verify_first")
         email = "first@example.com"
         self.open()
-        self.assertEqual(self.enter_as("register", email), "Look at your mail.")
+        self.assertEqual(self.enter_as("register", email), "Check your email.")
         self.assertFalse(self.browser.find("#me").is_displayed())
         self.assertIn("Signed in", self.answer(self.mailed_code(email)))
         user = self.me()
@@ -264,7 +264,7 @@ class Links(PageCase):
         # The page of a stranger does not show that the address is taken.
         with self.on_another_browser():
             self.open()
-            self.assertEqual(self.enter_as("register", email, NEW_PASSWORD), "Look at your mail.")
+            self.assertEqual(self.enter_as("register", email, NEW_PASSWORD), "Check your email.")
             self.assertIn("code_invalid", self.answer("1234 5678"))
             self.assertIn("Signed in", self.enter_as("signIn", email))
             self.assertEqual(self.me(), user)

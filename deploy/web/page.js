@@ -14,6 +14,9 @@ const dossier = new Dossier(server, { device, app: query.get("app") ?? undefined
 /** The version of the value in the property's form; 0 if nothing is stored. */
 let version = 0;
 
+/** The value of that version. */
+let base = /** @type {unknown} */ (undefined);
+
 /** Takes the code or password that the page has asked for. */
 let answer = /** @type {(value: string) => Promise<any>} */ (async () => {});
 
@@ -187,19 +190,19 @@ const ways = {
   },
   async change(email) {
     const { flow } = await dossier.changeEmail(email);
-    ask("Enter the code that was mailed to the new address", "text", async (code) => {
+    ask("Enter the code that we sent to the new address", "text", async (code) => {
       await dossier.verifyNewEmail(flow, code);
       return "The address is changed.";
     });
-    return "A code was mailed to the new address.";
+    return "We sent a code to the new address.";
   },
 };
 
 /** @param {string | null} flow */
 function askForCode(flow) {
-  ask("Enter the code of the mail", "text", async (code) =>
+  ask("Enter the code of the email", "text", async (code) =>
     `Signed in as ${await dossier.signInWithCode(flow ?? "", code)}.`);
-  return "Look at your mail.";
+  return "Check your email.";
 }
 
 onSubmit("credentials", ({ email, password }, way) => ways[way](email.value, password.value));
@@ -220,15 +223,17 @@ find("profile").file.onchange = (/** @type {any} */ { target }) => perform(async
 
 onSubmit("document", async ({ which, patch }, way) => {
   /** @type {import("./dossier.js").Dossier["metadata"]} */
-  const document = dossier[/** @type {"metadata" | "customData"} */ (which.value)];
+  const kept = dossier[/** @type {"metadata" | "customData"} */ (which.value)];
   const { body, version } =
-    way === "read" ? await document.read() : await document.patch(JSON.parse(patch.value));
+    way === "read" ? await kept.read() : await kept.patch(JSON.parse(patch.value));
+  // { "theme": "dark" } in the metadata is the theme of this page.
+  if (which.value === "metadata") document.documentElement.dataset.theme = String(body.theme);
   find("stored").textContent = `${JSON.stringify(body)} in version ${version}`;
 });
 
 /** @param {import("./dossier.js").Property} property */
 function showProperty(property) {
-  version = property.version;
+  ({ version, value: base } = property);
   find("property").value.value = property.value;
   find("version").textContent = `version ${version}`;
   find("conflict").hidden = true;
@@ -244,10 +249,21 @@ onSubmit("property", async ({ key, value }, way) => {
     find("conflict").hidden = false;
     find("conflict").firstElementChild.textContent =
       `Version ${current} is ${JSON.stringify(theirs)}. You have changed version ${version}.`;
+    find("values").replaceChildren(
+      choice("Before", base), choice("Theirs", theirs), choice("Mine", value.value));
     throw error;
   }
 });
-find("property").key.oninput = () => { version = 0; };
+find("property").key.oninput = () => { ({ version, base } = { version: 0, base: undefined }); };
+
+/** @param {string} label @param {unknown} value */
+function choice(label, value) {
+  const [box, term, text] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
+  term.textContent = label;
+  text.textContent = JSON.stringify(value) ?? "nothing";
+  box.append(term, text);
+  return box;
+}
 
 for (const button of find("conflict").querySelectorAll("button")) {
   button.onclick = () => perform(async () => {
