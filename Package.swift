@@ -152,6 +152,10 @@ let package = Package(
       dependencies: [
         "CQREncode", "DomainNames", "JSON", "Encoding", "Localization",
       ],
+      resources: [
+        .embedInCode("Branding/base.css"), .embedInCode("Branding/pages.css"),
+        .embedInCode("Branding/page.js"),
+      ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
     .target(name: "PictureContract", swiftSettings: house),

@@ -41,7 +41,8 @@ import WireKit
       let own = try PageState(values: visit.state.values).path(setUpPage, visit.call)
       return visit.response(
         with: .setUpAuthenticator(
-          visit.target(own), key: secret, code: QRCode(uri),
+          visit.target(own), key: secret, uri: uri,
+          person: visit.call.person(visit.browserUser),
           cancel: visit.target("/account/authenticator/cancel"),
           errors: visit.state.errors.pageErrors
         )

@@ -163,10 +163,12 @@ extension Call {
       }
       // For the log, which has no other trace of it.
       failure = error
-      guard error.is(.invalidCode), let flow,
-        let end = try await AuthenticationFlow.end(of: flow, context)
-      else { return errors }
-      return [FormError(end == .expired ? .codeExpired : .codeAttempts)]
+      guard error.is(.invalidCode), let flow else { return errors }
+      switch try await AuthenticationFlow.triesLeft(of: flow, context) {
+      case nil: return [FormError(.codeExpired)]
+      case 0: return [FormError(.codeAttempts)]
+      case let left: return [FormError(wrong, left)]
+      }
     }
   }
 

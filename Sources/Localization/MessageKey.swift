@@ -5,7 +5,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // The frame of all pages.
   case languageName, languages, pageTitle, errorPageTitle, errorSummary, errorLabel
   case terms, privacy, help, printedOn, noScript
-  case showPassword, hidePassword, passwordShown, passwordHidden
+  case showPassword, hidePassword, passwordShown, passwordHidden, copy, copied, print
   // Buttons and links of several pages.
   case `continue`, cancel, change, save, show, verify, confirm, download, remove, delete, end
   case sendCode, sendLink, sendNewCode, savePassword, backToApp, backToClient, backToSignIn,
@@ -17,7 +17,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
     pictureFile, pictureHint
   // Sign-in.
   case signIn, signInToApp, signInToClient, rememberAddress, enterPassword, forgotPassword,
-    mailCodeInstead
+    or, mailCodeInstead
   case enterCode, codeSent, codeSentToYou, usePassword, sendAnotherMail
   case secondFactor, secondFactorIntroduction, useRecoveryCode
   case recoveryCodeIntroduction, useAuthenticator
@@ -44,7 +44,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
     signInAgain
   // Second factors.
   case setUpAuthenticator, setUpAuthenticatorText, setUpAuthenticatorIntroduction, qrCode,
-    authenticatorKey, turnOn
+    authenticatorKey, openAuthenticator, turnOn
   case saveRecoveryCodes, saveRecoveryCodesIntroduction, continueAfterSaving
   case recoveryCodeUse, savedOn
   // The account.
@@ -69,7 +69,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Errors of fields.
   case emailMissing, emailMalformed, nameMalformed, passwordMissing, signInWrong, passwordWrong,
     codeMalformed
-  case mailCodeWrong, codeExpired, codeAttempts, authenticatorCodeWrong, recoveryCodeWrong
+  case mailCodeWrong, mailCodeTries, codeExpired, codeAttempts, authenticatorCodeWrong,
+    recoveryCodeWrong
   case passwordShort, passwordCommon, passwordPersonal, passwordLong, emailTaken, emailSame
   case pictureMissing, pictureUnreadable, confirmationWrong
   case mailUnavailable, signUpClosed, methodClosed, browserFull, factorLimit, lastIdentity
@@ -89,7 +90,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case verifyMailSubject, verifyMailText, resetMailSubject, resetMailText, restoreMailSubject,
     restoreMailText, takenMailSubject, takenMailText, unknownMailSubject, unknownMailText,
     codeMailSubject, codeMailText, changeMailSubject, changeMailText, verifyMailButton,
-    resetMailButton, restoreMailButton
+    resetMailButton, restoreMailButton, secureMailButton
   // Emails with a code.
   case signInCodeTitle, registrationCodeTitle, newAddressCodeTitle, newPasswordCodeTitle,
     deviceOnSystem, someDevice
@@ -135,8 +136,8 @@ extension MessageKey {
       .handOverToClient, .unregisteredRedirectText:
       ["client"]
     case .newPasswordHint, .code, .recoveryCodesLeft, .sessionCount, .identityCount,
-      .applicationCount, .codeMalformed, .passwordShort, .waitSeconds, .waitMinutes, .waitHours,
-      .waitDays:
+      .applicationCount, .codeMalformed, .mailCodeTries, .passwordShort, .waitSeconds,
+      .waitMinutes, .waitHours, .waitDays:
       ["count"]
     case .codeSent, .codeSentToYou, .resetSent, .verificationSent, .confirmAddressIntroduction,
       .restoreAddressIntroduction, .changeAddressIntroduction, .typeAddress:

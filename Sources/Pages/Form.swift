@@ -65,11 +65,16 @@ package struct Button: Sendable {
   package let style: Style
   /// The name and value that the browser sends if the user presses this button.
   package let value: HiddenField?
+  /// How long the button waits after the page is loaded, where scripts run; nil for not at all.
+  package let wait: Duration?
 
-  package init(_ label: Text, style: Style = .primary, value: HiddenField? = nil) {
+  package init(
+    _ label: Text, style: Style = .primary, value: HiddenField? = nil, wait: Duration? = nil
+  ) {
     self.label = label
     self.style = style
     self.value = value
+    self.wait = wait
   }
 }
 
@@ -99,6 +104,20 @@ package struct Field: Sendable {
     case picture
     case checkbox(isChecked: Bool)
     case choice([Option])
+    /// The choice of a time zone, which begins with that of the browser.
+    case timeZone([Option])
+  }
+
+  /// Whether it is an option of what the button does, and no value that it needs.
+  var isOption: Bool { if case .checkbox = kind { true } else { false } }
+  var isTimeZone: Bool { if case .timeZone = kind { true } else { false } }
+
+  /// The values to choose from; nil for other fields.
+  var options: [Option]? {
+    switch kind {
+    case .choice(let options), .timeZone(let options): options
+    default: nil
+    }
   }
 
   package struct Option: Sendable {
@@ -200,7 +219,8 @@ package struct FormError: Sendable, Equatable {
   }
 
   package let kind: Kind
-  /// The digits of a code, the characters of a password, or the seconds to wait.
+  /// The digits of a code, the tries that are left, the characters of a password, or the seconds to
+  /// wait.
   package let number: Int?
 
   package init(_ kind: Kind, _ number: Int? = nil) { (self.kind, self.number) = (kind, number) }
@@ -222,11 +242,12 @@ package struct FormError: Sendable, Equatable {
   package var pageError: PageError {
     let values: [String: Text.Argument] =
       switch kind {
-      case .codeMalformed, .passwordShort: ["count": .count(number ?? 0)]
+      case .codeMalformed, .passwordShort, .mailCodeWrong: ["count": .count(number ?? 0)]
       case .attempts, .unavailable: ["time": .wait(.seconds(number ?? 1))]
       default: [:]
       }
-    return PageError(.message(kind.key, values), field: kind.field)
+    let key = kind == .mailCodeWrong && number != nil ? .mailCodeTries : kind.key
+    return PageError(.message(key, values), field: kind.field)
   }
 }
 

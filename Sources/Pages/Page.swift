@@ -11,6 +11,7 @@ package struct Page: Sendable {
   package var layout = Layout.card
   /// Whether the page itself reports an error, not a field of it.
   package var isError = false
+  package var symbol: Symbol?
   package var introduction: [Text] = []
   package var notices: [Notice] = []
   package var errors: [PageError] = []
@@ -25,6 +26,9 @@ package struct Page: Sendable {
     /// The pages of the account, which have more room.
     case account
   }
+
+  /// The result that the icon above the heading shows.
+  package enum Symbol: Sendable { case success, mail }
 
   package init(title: MessageKey, heading: Text? = nil) {
     self.title = title
@@ -43,16 +47,21 @@ package struct Page: Sendable {
 
   package enum Element: Sendable {
     case form(Form)
+    /// Other ways to do the same, below a divider.
+    case alternatives([Form])
     case links([Link])
     case paragraphs([Text])
     case subheading(Text)
     case list(Group)
     case rows([Row])
     case accounts([AccountChoice])
-    case person(Person)
+    /// A user, and a link for those who are another one.
+    case person(Person, Link? = nil)
     case codes([String])
     case key(label: Text, text: String)
     case qrCode(QRCode, label: Text)
+    /// A link to an app of this device, which only phones have.
+    case phoneLink(Link)
     case picture(Picture)
   }
 }

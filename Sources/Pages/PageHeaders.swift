@@ -73,10 +73,12 @@ extension Page {
     body.flatMap { element -> [ImageSource?] in
       switch element {
       case .accounts(let choices): choices.map(\.person.picture)
-      case .person(let person): [person.picture]
+      case .person(let person, _): [person.picture]
       case .picture(let picture): [picture.source]
       case .rows(let rows): rows.map(\.person?.picture)
-      case .form, .links, .paragraphs, .subheading, .list, .codes, .key, .qrCode: []
+      case .form, .alternatives, .links, .paragraphs, .subheading, .list, .codes, .key, .qrCode,
+        .phoneLink:
+        []
       }
     }.compactMap(\.self)
   }

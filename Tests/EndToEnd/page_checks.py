@@ -58,7 +58,7 @@ return broken;
 
 # Returns the controls whose text is cut.
 CLIPPED = """
-return [...document.querySelectorAll("button, a, label, h1, p:not(.hidden), dt, dd")]
+return [...document.querySelectorAll("button, a, label:not(.hidden), h1, p:not(.hidden), dt, dd")]
   .filter((item) => item.getClientRects().length > 0 && getComputedStyle(item).display !== "inline")
   .filter((item) => item.scrollWidth > item.clientWidth || item.scrollHeight > item.clientHeight + 2)
   .map((item) => item.outerHTML.slice(0, 120));

@@ -98,7 +98,7 @@ class Account(HostedCase):
         code = self.mailed_code("new-" + email, 2)
         wrong = "00000000" if code != "0000 0000" else "11111111"
         self.shows(self.visitor.submit("/code", code=wrong), "Verify your email address",
-                   "This code is wrong. Check the code or request a new one.")
+                   "This code is wrong. Check the code or request a new one. 4 tries left.")
         page = self.visitor.submit("/code", code=code)
         self.shows(page, "Your account")
         self.assertIn("new-" + email, page.text)
@@ -167,7 +167,7 @@ class Account(HostedCase):
         code = self.mailed_code(email)
         wrong = "00000000" if code != "0000 0000" else "11111111"
         self.shows(self.visitor.submit("/confirm", code=wrong), "Confirm that it's you",
-                   "This code is wrong. Check the code or request a new one.")
+                   "This code is wrong. Check the code or request a new one. 4 tries left.")
         self.shows(self.visitor.submit("/confirm", code=code), "Change your email address")
 
     def test_a_confirmation_leads_to_no_other_server(self):

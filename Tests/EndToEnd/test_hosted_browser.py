@@ -129,7 +129,7 @@ class Looks(LookingCase):
         self.send(email=email)
         self.press("Email me a code")
         self.send(code="0000 0001" if self.mailed_code(email) == "0000 0000" else "0000 0000")
-        self.look("Enter the code", "This code is wrong. Check the code or request a new one.")
+        self.look("Enter the code", "This code is wrong. Check the code or request a new one. 4 tries left.")
         self.site.sql("update authentication_flows set expires_at = now()")
         self.send(code="0000 0000")
         self.look("Enter the code", "This code has expired. Request a new one.")

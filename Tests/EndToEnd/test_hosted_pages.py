@@ -117,7 +117,7 @@ class SignIn(HostedCase):
         code = self.mailed_code(email)
         wrong = "0000 0000" if code != "0000 0000" else "1111 1111"
         self.shows(self.visitor.submit("/code", code=wrong), "Enter the code",
-                   "This code is wrong. Check the code or request a new one.")
+                   "This code is wrong. Check the code or request a new one. 4 tries left.")
         self.shows(self.visitor.submit("/code/send"), "Enter the code")
         code = self.mailed_code(email, 2)
         self.shows(self.visitor.submit("/code", code=code.replace(" ", "-")), "Your account")

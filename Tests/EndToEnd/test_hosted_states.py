@@ -6,7 +6,7 @@ from hosted import PASSWORD
 from hosted_browser import LookingCase
 from openid import OpenIDCase
 
-WRONG_CODE = "This code is wrong. Check the code or request a new one."
+WRONG_CODE = "This code is wrong. Check the code or request a new one. 4 tries left."
 
 
 class StateCase(LookingCase):

@@ -27,9 +27,8 @@ import Testing
       for element in document.elements {
         for (attribute, value) in element.attributes
         where ["href", "src", "action"].contains(attribute) {
-          let isSafe = ["/", "#", "https://", "mailto:", "com.contoso.desk:"].contains {
-            value.hasPrefix($0)
-          }
+          let isSafe = ["/", "#", "https://", "mailto:", "com.contoso.desk:", "otpauth://totp/"]
+            .contains { value.hasPrefix($0) }
           #expect(isSafe, "\(name): \(value)")
         }
       }

@@ -145,10 +145,9 @@ extension Fixtures {
     ]
   }
 
-  private static let qrCode = QRCode(
+  private static let keyURI =
     "otpauth://totp/Northwind:ada%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
-      + "&issuer=Northwind"
-  )
+    + "&issuer=Northwind"
 
   private var factorPages: [(name: String, page: Page)] {
     let key = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
@@ -156,12 +155,15 @@ extension Fixtures {
     return [
       (
         "set-up-authenticator",
-        .setUpAuthenticator(target(), key: text(key), code: Self.qrCode, cancel: target())
+        .setUpAuthenticator(
+          target(), key: text(key), uri: Self.keyURI, person: person, cancel: target()
+        )
       ),
       (
         "set-up-authenticator-wrong",
         .setUpAuthenticator(
-          target(), key: text(key), code: Self.qrCode, errors: [.form(.authenticatorCodeWrong)]
+          target(), key: text(key), uri: Self.keyURI, person: Person(email: email),
+          errors: [.form(.authenticatorCodeWrong)]
         )
       ),
       (

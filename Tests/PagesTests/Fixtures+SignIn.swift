@@ -55,7 +55,7 @@ extension Fixtures {
       )
     }
     let errors: [PageError] = [
-      .form(.codeMalformed, 8), .form(.mailCodeWrong), .form(.codeExpired), .form(.codeAttempts),
+      .form(.codeMalformed, 8), .form(.mailCodeWrong, 4), .form(.codeExpired), .form(.codeAttempts),
     ]
     let wrong = errors.enumerated().map { index, error in
       (

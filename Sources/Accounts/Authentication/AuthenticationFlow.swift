@@ -258,26 +258,18 @@ package enum FlowQueries {
 }
 
 extension AuthenticationFlow {
-  /// Why a flow takes no code any more.
-  package enum End: Sendable {
-    case expired
-    /// Too many wrong codes were entered.
-    case tries
-  }
-
-  /// Returns why a flow accepts no more codes; nil if it accepts one.
+  /// Returns how many codes a flow accepts; nil if it has expired.
   ///
   /// A flow that was used up counts as expired.
   /// - Throws: `.databaseUnavailable`.
-  package static func end(
+  package static func triesLeft(
     of text: String, _ context: RequestContext
-  ) async throws(Failure) -> End? {
-    guard let credential = Credential(.flow, text, context.keys.master) else { return .expired }
-    let left = try await context.read(
+  ) async throws(Failure) -> Int? {
+    guard let credential = Credential(.flow, text, context.keys.master) else { return nil }
+    return try await context.read(
       FlowQueries.tries, credential.part(as: FlowPlace.self), context.app.id,
       credential.owner(as: FlowID.self), on: .exclusive
-    )
-    return left.first.map { $0 > 0 ? nil : .tries } ?? .expired
+    ).first
   }
 }
 

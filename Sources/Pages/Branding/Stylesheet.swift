@@ -9,7 +9,7 @@ package struct Stylesheet: Sendable {
   package let version: String
 
   /// Creates the stylesheet of an app's hosted pages.
-  package init(_ branding: Branding) { self.init(branding, layout: StylesheetRules.hosted) }
+  package init(_ branding: Branding) { self.init(branding, layout: Self.pages) }
 
   /// Creates the stylesheet of pages with a layout of their own.
   package init(_ branding: Branding, layout: String) {
@@ -25,15 +25,20 @@ package struct Stylesheet: Sendable {
         }
       }
 
-      """ + StylesheetRules.base + layout
+      """ + Self.base + layout
     version = AssetVersion.of(text)
   }
+
+  /// The rules of every page of this server, in any layout.
+  private static let base = String(decoding: PackageResources.base_css, as: UTF8.self)
+  /// The rules of the hosted pages.
+  private static let pages = String(decoding: PackageResources.pages_css, as: UTF8.self)
 
   private static func properties(_ palette: Palette) -> String {
     let properties: [(String, Color)] = [
       ("bg", palette.background), ("surface", palette.surface), ("hover", palette.hover),
       ("text", palette.text), ("muted", palette.muted), ("line", palette.line),
-      ("control", palette.control), ("focus", palette.text), ("link", palette.link),
+      ("control", palette.control), ("focus", palette.link), ("link", palette.link),
       ("accent", palette.accent), ("accent-hover", palette.accentHover),
       ("accent-border", palette.accentBorder), ("on-accent", palette.onAccent),
       ("danger", palette.danger), ("danger-hover", palette.dangerHover),
@@ -44,48 +49,14 @@ package struct Stylesheet: Sendable {
   }
 }
 
-/// The script of all pages, which work without it.
-///
-/// It adds a button to each password field that shows the password, and hides it before the form
-/// is sent. So browsers do not store the password as ordinary text. It also ignores the second click
-/// on a button for some seconds, since the token of a mailed link works once.
+/// The script of all pages, which work without it: `page.js`.
 package enum PageScript {
   package static let mediaType = "text/javascript; charset=utf-8"
 
   /// The version of the text, for its URL.
   package static let version = AssetVersion.of(text)
 
-  package static let text = """
-    for (const form of document.forms) {
-      let sent = false;
-      form.addEventListener("submit", (event) => {
-        if (sent) event.preventDefault();
-        sent = true;
-        setTimeout(() => { sent = false; }, 5000);
-      });
-      addEventListener("pageshow", () => { sent = false; });
-    }
-    for (const input of document.querySelectorAll("input[data-show]")) {
-      const button = document.createElement("button");
-      const status = document.createElement("span");
-      const reveal = (shown, announced) => {
-        input.type = shown ? "text" : "password";
-        button.textContent = shown ? input.dataset.hide : input.dataset.show;
-        if (announced) status.textContent = shown ? input.dataset.shown : input.dataset.hidden;
-      };
-      button.type = "button";
-      button.className = "reveal";
-      button.setAttribute("aria-controls", input.id);
-      status.className = "hidden";
-      status.setAttribute("role", "status");
-      button.addEventListener("click", () => reveal(input.type === "password", true));
-      input.form.addEventListener("submit", () => reveal(false, false));
-      addEventListener("pageshow", () => reveal(false, false));
-      reveal(false, false);
-      input.closest(".control").append(button, status);
-    }
-
-    """
+  package static let text = String(decoding: PackageResources.page_js, as: UTF8.self)
 }
 
 /// The version of a file's content, for URLs that caches may keep forever.

@@ -31,7 +31,7 @@ package struct AccountOverview: Sendable {
   }
 }
 
-/// The pages that the rows of the overview lead to; nil hides the action.
+/// The pages that the rows of the overview lead to; nil hides the row.
 package struct AccountPaths: Sendable {
   package var profile: LocalPath?
   package var picture: LocalPath?
@@ -57,19 +57,14 @@ extension Page {
     signOut: FormTarget
   ) -> Page {
     var page = accountPage(.account)
-    page.body = [
-      .subheading(.message(.profile)), .rows(profileRows(account, paths)),
-      .subheading(.message(.signInMethods)), .rows(signInRows(account, paths)),
-      .subheading(.message(.access)), .rows(accessRows(account, paths)),
-      .subheading(.message(.data)),
-      .rows([
-        Row(.message(.yourData), values: [.message(.yourDataText)], show: paths.data),
-        Row(
-          .message(.deleteAccount), values: [.message(.deleteAccountText)],
-          action(.delete, paths.deletion)
-        ),
-      ]),
+    let parts: [(title: MessageKey, rows: [Row])] = [
+      (.profile, profileRows(account, paths)), (.signInMethods, signInRows(account, paths)),
+      (.access, accessRows(account, paths)), (.data, dataRows(paths)),
     ]
+    page.body = parts.flatMap { title, rows -> [Element] in
+      let rows = rows.filter { !$0.actions.isEmpty }
+      return rows.isEmpty ? [] : [.subheading(.message(title)), .rows(rows)]
+    }
     page.add(.signOut, signOut)
     page.add(.switchAccount, to: switchAccount)
     return page
@@ -129,17 +124,29 @@ extension Page {
       ),
       Row(
         .message(.identities), values: count(.identityCount, account.identities),
-        show: paths.identities
+        show: account.identities > 0 ? paths.identities : nil
       ),
       Row(
         .message(.applications), values: count(.applicationCount, account.applications),
-        show: paths.applications
+        show: account.applications > 0 ? paths.applications : nil
       ),
     ]
   }
 
-  private static func action(_ key: MessageKey, _ path: LocalPath?) -> [Row.Action] {
-    path.map { [.link(Link(.message(key), to: Destination($0)))] } ?? []
+  private static func dataRows(_ paths: AccountPaths) -> [Row] {
+    [
+      Row(.message(.yourData), values: [.message(.yourDataText)], show: paths.data),
+      Row(
+        .message(.deleteAccount), values: [.message(.deleteAccountText)],
+        action(.delete, paths.deletion, .danger)
+      ),
+    ]
+  }
+
+  private static func action(
+    _ key: MessageKey, _ path: LocalPath?, _ style: Button.Style? = nil
+  ) -> [Row.Action] {
+    path.map { [.link(Link(.message(key), to: Destination($0), style: style))] } ?? []
   }
 
   static func accountPage(_ title: MessageKey, back: Destination? = nil) -> Page {

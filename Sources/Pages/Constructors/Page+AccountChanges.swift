@@ -17,7 +17,7 @@ extension Page {
       fields.append(Field("locale", .message(.language), .choice(languages), value: language))
     }
     if !zones.isEmpty {
-      fields.append(Field("zone", .message(.timeZone), .choice(zones), value: zone))
+      fields.append(Field("zone", .message(.timeZone), .timeZone(zones), value: zone))
     }
     return change(.nameAndLanguage, target, fields, .save, back: back, errors: errors)
   }

@@ -61,8 +61,7 @@ extension Page {
     if let logo = client.logo {
       page.body.append(.picture(Picture(logo, alternative: .name(client.name))))
     }
-    page.body.append(.person(person))
-    page.add(.notYou, to: otherUser)
+    page.body.append(.person(person, otherUser.map { Link(.message(.notYou), to: $0) }))
     page.body.append(.subheading(.message(.consentScopes)))
     page.body += groups.map { .list(Group(heading: $0.resource, items: $0.scopes)) }
     page.body.append(

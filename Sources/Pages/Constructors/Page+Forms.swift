@@ -16,10 +16,22 @@ extension Page {
 
   /// Adds a button with a form of its own; nothing for nil.
   mutating func add(
-    _ label: MessageKey, _ target: FormTarget?, _ style: Button.Style = .secondary
+    _ label: MessageKey, _ target: FormTarget?, _ style: Button.Style = .secondary,
+    wait: Duration? = nil
   ) {
     guard let target else { return }
-    body.append(.form(Form(target, buttons: [Button(.message(label), style: style)])))
+    body.append(.form(Form(target, buttons: [Button(.message(label), style: style, wait: wait)])))
+  }
+
+  /// Adds another way to do what the page asks for, below a divider; nothing for nil.
+  mutating func addAlternative(_ label: MessageKey, _ target: FormTarget?) {
+    guard let target else { return }
+    let form = Form(target, buttons: [Button(.message(label), style: .secondary)])
+    if case .alternatives(let forms) = body.last {
+      body[body.count - 1] = .alternatives(forms + [form])
+    } else {
+      body.append(.alternatives([form]))
+    }
   }
 
   /// Adds a link; nothing for nil.

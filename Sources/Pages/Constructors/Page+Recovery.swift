@@ -21,9 +21,10 @@ extension Page {
     errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .checkMail)
+    page.symbol = .mail
     page.introduction = [.message(message, ["email": .address(email)])]
     page.errors = errors
-    page.add(.sendAnotherMail, again)
+    page.add(.sendAnotherMail, again, wait: errors.isEmpty ? resendWait : nil)
     page.add(.backToSignIn, to: signIn)
     return page
   }
@@ -81,6 +82,7 @@ extension Page {
       case .accountDeleted: (.accountDeleted, .accountDeletedText)
       }
     var page = Page(title: title)
+    page.symbol = .success
     page.introduction = [.message(text)]
     if let next { page.body = [.links([next])] }
     return page

@@ -20,15 +20,21 @@ extension Page {
   /// Shows the secret of an authenticator app, and asks for its first code.
   ///
   /// - `key`: the secret in base32.
-  /// - `code`: the QR code of the provisioning URI; nil if the URI is too long for one.
+  /// - `uri`: the provisioning URI, for the QR code and for apps on this device.
+  /// - `person`: the user whose account it is.
   package static func setUpAuthenticator(
-    _ target: FormTarget, key: String, code: QRCode?, cancel: FormTarget? = nil,
+    _ target: FormTarget, key: String, uri: String, person: Person, cancel: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .setUpAuthenticator)
     page.introduction = [.message(.setUpAuthenticatorIntroduction)]
     page.errors = errors
-    if let code { page.body.append(.qrCode(code, label: .message(.qrCode))) }
+    page.body.append(.person(person))
+    if let link = Destination(otpauth: uri) {
+      page.body.append(.phoneLink(Link(.message(.openAuthenticator), to: link, style: .secondary)))
+    }
+    // A URI may be too long for a QR code.
+    if let code = QRCode(uri) { page.body.append(.qrCode(code, label: .message(.qrCode))) }
     let field = Field.code(digits: appCodeLength, hint: .message(.authenticatorCodeHint))
     page.body += [
       .key(label: .message(.authenticatorKey), text: Self.grouped(key)),

@@ -29,9 +29,12 @@ extension Page {
     field.link = reset.map { Link(.message(.forgotPassword), to: $0) }
     let fields = [.fixedEmail(email, change: change), field]
     var page = asking(.enterPassword, target, fields, .signIn, errors: errors)
-    page.add(.mailCodeInstead, mailCode)
+    page.addAlternative(.mailCodeInstead, mailCode)
     return page
   }
+
+  /// How long an email may take, before the user needs another one.
+  static let resendWait = Duration.seconds(30)
 
   /// The purpose of a mailed code.
   package enum MailCodePurpose: Sendable, CaseIterable {
@@ -52,13 +55,10 @@ extension Page {
       case .signIn: (.enterCode, .codeSent)
       case .verification: (.verifyAddress, .codeSentToYou)
       }
-    let fields = [
-      .fixedEmail(email, change: change),
-      Field.code(digits: digits, hint: .message(.mailCodeHint)),
-    ]
+    let fields = [.fixedEmail(email, change: change), Field.code(digits: digits)]
     var page = asking(title, target, fields, .continue, errors: errors)
-    page.notices = [Notice(.information, .message(sent, ["email": .address(email)]))]
-    page.add(.sendNewCode, resend)
+    page.introduction = [.message(sent, ["email": .address(email)])]
+    page.add(.sendNewCode, resend, wait: errors.isEmpty ? resendWait : nil)
     page.add(.usePassword, to: password)
     return page
   }

@@ -18,7 +18,8 @@ package struct LocalPath: Sendable, Hashable {
 /// The target of a link or of a redirect.
 ///
 /// Only these targets exist: paths of this server, `https`, `http` to this machine, registered
-/// schemes of native apps, and mail addresses. So no value from outside becomes a script.
+/// schemes of native apps, secrets of authenticators, and mail addresses. So no value from outside
+/// becomes a script.
 package struct Destination: Sendable, Hashable {
   package let text: String
   /// The origin of an `http` or `https` URL; nil for other targets.
@@ -56,6 +57,17 @@ package struct Destination: Sendable, Hashable {
       url.utf8.allSatisfy(URLCharacters.contains)
     else { return nil }
     text = url
+    origin = nil
+  }
+
+  /// Checks the URI of an authenticator's secret; nil for any other scheme.
+  ///
+  /// - Source: Key Uri Format of Google Authenticator.
+  init?(otpauth uri: String) {
+    guard uri.utf8.starts(with: "otpauth://totp/".utf8),
+      uri.utf8.allSatisfy(URLCharacters.contains)
+    else { return nil }
+    text = uri
     origin = nil
   }
 

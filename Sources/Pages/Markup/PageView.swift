@@ -102,9 +102,10 @@ struct PageView {
       <main\(attributes)>
       \(page.back.map { #"<p class="back">\#(link($0))</p>"# })
       \(summary(page.errors))
+      \(symbol(of: page))
       <h1>\(words(page.heading))</h1>
       \(page.introduction.map { #"<p class="introduction">\#(words($0))</p>"# })
-      \(page.notices.map { #"<p class="notice \#($0.kind.rawValue)">\#(words($0.text))</p>"# })
+      \(page.notices.map(notice))
       \(body)
       \(note)
       </main>
@@ -121,12 +122,46 @@ struct PageView {
   }
 
   private func logo(_ logo: Branding.Logo?) -> Markup {
-    guard let logo else { return #"<p class="app"><bdi>\#(app)</bdi></p>"# }
+    guard let logo else {
+      return """
+        <p class="app"><span class="mark" aria-hidden="true">\(initial(of: app))</span> \
+        <bdi>\(app)</bdi></p>
+        """
+    }
     let dark = logo.dark.map { dark -> Markup in
       #"<source srcset="\#(dark.destination.text)" media="(prefers-color-scheme: dark)">"#
     }
     return """
       <picture>\(dark)<img class="logo" src="\(logo.light.destination.text)" alt="\(app)"></picture>
+      """
+  }
+
+  private func initial(of text: String?) -> String {
+    text?.withoutControls.first.map { $0.uppercased() } ?? ""
+  }
+
+  /// Returns the icon above the heading of a page that reports a result.
+  private func symbol(of page: Page) -> Markup? {
+    let (kind, icon): (Notice.Kind, Icon)
+    switch page.symbol {
+    case _ where page.isError: (kind, icon) = (.warning, .alert)
+    case .success: (kind, icon) = (.success, .check)
+    case .mail: (kind, icon) = (.information, .mail)
+    case nil: return nil
+    }
+    return #"<p class="symbol \#(kind.rawValue)">\#(icon.markup)</p>"#
+  }
+
+  private func notice(_ notice: Notice) -> Markup {
+    let icon: Icon =
+      switch notice.kind {
+      case .information: .information
+      case .success: .check
+      case .warning: .alert
+      }
+    return """
+      <p class="notice \(notice.kind.rawValue)">\(icon.markup)<span>\(words(notice.text))</span></p>
+
       """
   }
 
@@ -160,6 +195,8 @@ struct PageView {
   private mutating func element(_ element: Page.Element, _ errors: [PageError]) -> Markup {
     switch element {
     case .form(let form): return self.form(form, errors)
+    case .alternatives(let forms):
+      return #"<p class="or">\#(plain(.or))</p>\#(forms.map { self.form($0, errors) })"#
     case .links(let links):
       return """
         <ul class="links">
@@ -168,9 +205,11 @@ struct PageView {
     case .paragraphs(let texts): return "\(texts.map { "<p>\(words($0))</p>\n" })"
     case .subheading(let text): return "<h2>\(words(text))</h2>"
     case .list(let group):
+      // Only the scopes have headings.
+      let icon = group.heading.map { _ in Icon.check.markup }
       return """
         \(group.heading.map { "<h3>\(words($0))</h3>" })<ul class="list">
-        \(group.items.map { "<li>\(words($0))</li>\n" })</ul>
+        \(group.items.map { "<li>\(icon)<span>\(words($0))</span></li>\n" })</ul>
         """
     case .rows(let rows):
       let items = rows.map { row($0) }
@@ -184,15 +223,17 @@ struct PageView {
         <ul class="accounts">
         \(items.map { "\($0)\n" })</ul>
         """
-    case .person(let person): return #"<div class="person">\#(self.person(person))</div>"#
+    case .person(let person, let link):
+      return #"<div class="person">\#(self.person(person))\#(link.map(self.link))</div>"#
     case .codes(let codes):
       return """
-        <ul class="codes">
+        <ul class="codes"\(copying)\(attribute: "data-print", plain(.print))>
         \(codes.map { "<li><code>\($0)</code></li>\n" })</ul>
         """
     case .key(let label, let text):
       return """
-        <p class="key"><span class="key-label">\(plain(label))</span> <code>\(text)</code></p>
+        <p class="key"\(copying)><span class="key-label">\(plain(label))</span> \
+        <code>\(text)</code></p>
         """
     case .qrCode(let code, let label):
       let width = code.size + 2 * QRCode.margin
@@ -200,12 +241,23 @@ struct PageView {
         <svg class="qr" role="img" aria-label="\(plain(label))" viewBox="0 0 \(width) \(width)" \
         shape-rendering="crispEdges"><path d="\(code.path)"/></svg>
         """
+    case .phoneLink(let link):
+      return """
+        <ul class="links phone">
+        <li>\(self.link(link))</li>
+        </ul>
+        """
     case .picture(let picture):
       return """
         <img class="client" src="\(picture.source.destination.text)" \
         alt="\(plain(picture.alternative))">
         """
     }
+  }
+
+  /// The attributes of an element whose codes a script copies.
+  private var copying: Markup {
+    "\(attribute: "data-copy", plain(.copy))\(attribute: "data-copied", plain(.copied))"
   }
 
   // MARK: Rows
@@ -221,12 +273,11 @@ struct PageView {
       .filter { !$0.isEmpty }
     let lines = known.isEmpty ? [missing].compactMap(\.self) : known
     let source = known.isEmpty ? missing ?? person.initialSource : person.initialSource
-    let initial = source?.withoutControls.first.map { $0.uppercased() } ?? ""
     let picture: Markup =
       if let image = person.picture?.destination.text {
         #"<img class="avatar" src="\#(image)" alt="">"#
       } else {
-        #"<span class="avatar" aria-hidden="true">\#(initial)</span>"#
+        #"<span class="avatar" aria-hidden="true">\#(initial(of: source))</span>"#
       }
     guard !lines.isEmpty else { return picture }
     return """
@@ -244,7 +295,8 @@ struct PageView {
       case .link(let link):
         return """
           <dd class="action"><a href="\(link.destination.text)" id="\(own)" \
-          aria-labelledby="\(own) \(id)">\(words(link.text))</a></dd>
+          aria-labelledby="\(own) \(id)"\(attribute: "class", link.style?.rawValue)>\
+          \(words(link.text))</a></dd>
           """
       case .button(let button, let target):
         let form = self.form(target, self.button(button, own, labelledBy: id))
@@ -289,10 +341,14 @@ struct PageView {
   // MARK: Forms
 
   private mutating func form(_ form: Form, _ errors: [PageError]) -> Markup {
-    let fields = form.fields.map { field in
+    var (fields, options): ([Markup], [Markup]) = ([], [])
+    for field in form.fields {
       let isFocused = mayFocus && field.isFocused
       if isFocused { mayFocus = false }
-      return self.field(field, errors.first { $0.field == field.name }, isFocused: isFocused)
+      let error = errors.first { $0.field == field.name }
+      let markup: Markup = "\(self.field(field, error, isFocused: isFocused))\n"
+      // An option stands below the button, which most users want next.
+      if field.isOption { options.append(markup) } else { fields.append(markup) }
     }
     let isEqual = form.buttons.count > 1 && form.buttons.allSatisfy { $0.style == .secondary }
     let hasFile = form.fields.contains { field in
@@ -301,9 +357,9 @@ struct PageView {
     return """
       <form method="post" action="\(form.action.text)" novalidate\
       \(attribute: "enctype", hasFile ? "multipart/form-data" : nil)>
-      \(hidden(form.hidden))\(fields.map { "\($0)\n" })\
+      \(hidden(form.hidden))\(fields)\
       <div class="buttons\(if: isEqual, " equal")">\(form.buttons.map { button($0) })</div>
-      </form>
+      \(options)</form>
       """
   }
 
@@ -330,7 +386,8 @@ struct PageView {
     """
     <button type="submit" class="\(button.style.rawValue)"\(attribute: "id", id)\
     \(attribute: "aria-labelledby", row.map { "\(id ?? "") \($0)" })\
-    \(attribute: "name", button.value?.name)\(attribute: "value", button.value?.value)>\
+    \(attribute: "name", button.value?.name)\(attribute: "value", button.value?.value)\
+    \(attribute: "data-wait", button.wait.map { String($0.components.seconds) })>\
     \(words(button.label))</button>
     """
   }
@@ -341,14 +398,18 @@ struct PageView {
     var described: [String] = []
     if field.hint != nil { described.append("\(id)-hint") }
     if error != nil { described.append("\(id)-error") }
-    let label: Markup = #"<label for="\#(id)">\#(words(field.label))</label>"#
+    // A fixed address looks like a user, not like a field.
+    let label: Markup = """
+      <label for="\(id)"\(attribute: "class", input.isFixed ? "hidden" : nil)>\
+      \(words(field.label))</label>
+      """
     let hint = field.hint.map { hint -> Markup in
       #"<p class="hint" id="\#(id)-hint">\#(words(hint))</p>"#
     }
     let mistake = error.map { error -> Markup in
       """
-      <p class="error" id="\(id)-error"><span class="hidden">\(plain(.errorLabel)) </span>\
-      \(words(error.text))</p>
+      <p class="error" id="\(id)-error">\(Icon.alert.markup)<span><span class="hidden">\
+      \(plain(.errorLabel)) </span>\(words(error.text))</span></p>
       """
     }
     let state: Markup = """
@@ -362,12 +423,14 @@ struct PageView {
       """
     }
     return """
-      <div class="field\(if: error != nil, " invalid")\(if: input.isCheckbox, " checkbox")">
-      \(if: !input.isCheckbox, label)
+      <div class="field\(if: error != nil, " invalid")\(if: field.isOption, " checkbox")\
+      \(if: input.isFixed, " fixed")">
+      \(if: !field.isOption, label)
       \(hint)
       \(mistake)
-      <div class="control">\(control(field, input, state))\(input.isFixed ? inside : nil)</div>
-      \(if: input.isCheckbox, label)
+      <div class="control">\(input.isFixed ? Icon.person.markup : nil)\
+      \(control(field, input, state))\(input.isFixed ? inside : nil)</div>
+      \(if: field.isOption, label)
       \(input.isFixed ? nil : field.link.map { #"<p class="under">\#(link($0))</p>"# })
       </div>
       """
@@ -378,7 +441,7 @@ struct PageView {
   /// - `state`: the attributes that both have.
   private func control(_ field: Field, _ input: InputAttributes, _ state: Markup) -> Markup {
     let id = field.name.text
-    if case .choice(let options) = field.kind {
+    if let options = field.options {
       let items = options.map { option -> Markup in
         """
         <option value="\(option.value)"\(if: option.value == field.value, " selected")>\
@@ -387,7 +450,7 @@ struct PageView {
         """
       }
       return """
-        <select id="\(id)" name="\(id)"\(state)>
+        <select id="\(id)" name="\(id)"\(state)\(if: field.isTimeZone, " data-zone")>
         \(items)</select>
         """
     }
@@ -405,63 +468,5 @@ struct PageView {
       \(attribute: "autocapitalize", input.isText ? input.capitalization : nil)\
       \(if: input.isFixed, " readonly")\(state)\(reveal)>
       """
-  }
-}
-
-/// The attributes of an input by its kind.
-private struct InputAttributes {
-  var type = "text"
-  var autocomplete: String?
-  var mode: String?
-  var accept: String?
-  var capitalization = "none"
-  var value: String?
-  var isFixed = false
-  var isText = true
-  var isChecked = false
-
-  var isCheckbox: Bool { type == "checkbox" }
-
-  init(_ field: Field) {
-    value = field.value.isEmpty ? nil : field.value
-    switch field.kind {
-    case .email:
-      type = "email"
-      autocomplete = "username webauthn"
-    case .newEmail:
-      type = "email"
-      autocomplete = "email"
-    case .fixedEmail:
-      type = "email"
-      autocomplete = "username"
-      isFixed = true
-    case .currentPassword, .newPassword:
-      type = "password"
-      // A password is never sent back.
-      value = nil
-      if case .newPassword = field.kind {
-        autocomplete = "new-password"
-      } else {
-        autocomplete = "current-password"
-      }
-    case .code:
-      autocomplete = "one-time-code"
-      mode = "numeric"
-    case .recoveryCode: autocomplete = "off"
-    case .text(let token):
-      autocomplete = token.description
-      if autocomplete == "name" { capitalization = "words" }
-    case .picture:
-      type = "file"
-      accept = "image/jpeg,image/png,image/webp,image/heic"
-      isText = false
-      value = nil
-    case .checkbox(let isChecked):
-      type = "checkbox"
-      isText = false
-      value = "true"
-      self.isChecked = isChecked
-    case .choice: isText = false
-    }
   }
 }

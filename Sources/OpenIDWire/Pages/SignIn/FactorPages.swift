@@ -45,8 +45,8 @@ import WireKit
       (visit) async throws(Failure) in
       guard case .enrollment(_, let secret, let uri) = visit.state.stage else { return nil }
       return .setUpAuthenticator(
-        visit.target(.enroll), key: secret, code: QRCode(uri), cancel: visit.cancel,
-        errors: visit.errors.pageErrors
+        visit.target(.enroll), key: secret, uri: uri, person: Person(email: visit.state.email),
+        cancel: visit.cancel, errors: visit.errors.pageErrors
       )
     },
     SignInPages.handle("enroll", "Enroll a second factor, and sign in") {
@@ -85,7 +85,7 @@ import WireKit
   private static func complete(
     _ flow: String, _ visit: Visit, by code: String, on page: SignInPage, wrong: FormError.Kind
   ) async throws(Failure) -> Visit.Next {
-    if try await AuthenticationFlow.end(of: flow, visit.context) == .expired {
+    if try await AuthenticationFlow.triesLeft(of: flow, visit.context) == nil {
       return expired(visit)
     }
     var recoveryCodes: [String] = []

@@ -1,0 +1,107 @@
+// The script of all pages, which work without it.
+
+const add = (parent, tag, attributes, text = "") => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.textContent = text;
+  parent.append(element);
+  return element;
+};
+
+// Shows which button works, and ignores the second click for some seconds, since the token of a
+// mailed link works once.
+for (const form of document.forms) {
+  let sender = null;
+  const end = () => {
+    sender?.removeAttribute("aria-busy");
+    sender = null;
+  };
+  form.addEventListener("submit", (event) => {
+    if (sender) return event.preventDefault();
+    sender = event.submitter ?? form;
+    sender.setAttribute("aria-busy", "true");
+    setTimeout(end, 5000);
+  });
+  addEventListener("pageshow", end);
+}
+
+// A button that shows a password. The password is hidden before the form is sent, so that browsers
+// do not store it as ordinary text.
+const EYE = `<svg class="icon" viewBox="0 0 20 20" aria-hidden="true">
+  <path d="M2.5 10S5.25 4.75 10 4.75 17.5 10 17.5 10 14.75 15.25 10 15.25 2.5 10 2.5 10z"/>
+  <circle cx="10" cy="10" r="2.25"/><path d="M4 16 16 4"/></svg>`;
+for (const input of document.querySelectorAll("input[data-show]")) {
+  const { show, hide, shown, hidden } = input.dataset;
+  const control = input.closest(".control");
+  const button = add(control, "button",
+    { type: "button", class: "reveal", "aria-controls": input.id });
+  const status = add(control, "span", { class: "hidden", role: "status" });
+  const reveal = (isShown, isAnnounced) => {
+    input.type = isShown ? "text" : "password";
+    button.title = isShown ? hide : show;
+    button.setAttribute("aria-label", button.title);
+    button.toggleAttribute("data-shown", isShown);
+    if (isAnnounced) status.textContent = isShown ? shown : hidden;
+  };
+  button.innerHTML = EYE;
+  button.addEventListener("click", () => reveal(input.type === "password", true));
+  input.form.addEventListener("submit", () => reveal(false, false));
+  addEventListener("pageshow", () => reveal(false, false));
+  reveal(false, false);
+}
+
+// Buttons that copy the codes of an element, and that print the page. Only pages of HTTPS and of this
+// machine may copy.
+for (const box of document.querySelectorAll("[data-copy]")) {
+  const { copy, copied, print } = box.dataset;
+  let tools = box;
+  if (print) {
+    tools = document.createElement("div");
+    tools.className = "tools";
+    box.after(tools);
+  }
+  if (navigator.clipboard) {
+    const button = add(tools, "button", { type: "button", class: "secondary" }, copy);
+    const status = add(tools, "span", { class: "hidden", role: "status" });
+    button.addEventListener("click", async () => {
+      const codes = [...box.querySelectorAll("code")].map((code) => code.textContent);
+      // The blanks in a key are only for people.
+      await navigator.clipboard.writeText(
+        print ? codes.join("\n") : codes.join("").replaceAll(" ", ""));
+      button.textContent = status.textContent = copied;
+      setTimeout(() => {
+        button.textContent = copy;
+        status.textContent = "";
+      }, 3000);
+    });
+  }
+  if (print) {
+    add(tools, "button", { type: "button", class: "secondary" }, print)
+      .addEventListener("click", () => window.print());
+  }
+}
+
+// A button that waits, since the email of the last click may still arrive.
+for (const button of document.querySelectorAll("button[data-wait]")) {
+  const label = button.textContent;
+  const end = Date.now() + Number(button.dataset.wait) * 1000;
+  const tick = () => {
+    const seconds = Math.ceil((end - Date.now()) / 1000);
+    const isOver = seconds <= 0;
+    button.textContent = isOver ? label : `${label} (${seconds})`;
+    button.setAttribute("aria-disabled", !isOver);
+    if (isOver) clearInterval(timer);
+  };
+  const timer = setInterval(tick, 1000);
+  button.addEventListener("click", (event) => {
+    if (Date.now() < end) event.preventDefault();
+  });
+  tick();
+}
+
+// The time zone of the browser, until the user has one.
+for (const select of document.querySelectorAll("select[data-zone]")) {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const isListed = [...select.options].some((option) => option.value === zone);
+  if (!select.value && isListed) select.value = zone;
+}
