@@ -83,10 +83,11 @@ extension RequestContext {
           "device": words.catalog.device(agent.map(BrowserName.init)),
         ]) { $1 }
       )
-      var label: String?
+      var label = own["button"]
       if case .token(let purpose) = kind { label = words.catalog.text(of: purpose.button) }
       return QueuedMail(
-        message, language: words.language, secret: own["code"] ?? own["token"], label: label
+        message, language: words.language, secret: own["code"] ?? own["token"] ?? own["link"],
+        label: label
       )
     } catch {
       mailer.abandon("\(kind.name): \(error)")
@@ -224,6 +225,11 @@ package struct MailPages: Sendable {
     origin(of: app).map { "\($0)/u/\(purpose.rawValue)?token=\(token)" }
   }
 
+  /// Returns the link that secures an account; nil if the app has no host name.
+  func securityLink(of app: App) -> String? {
+    origin(of: app).map { "\($0)/u/\(EmailToken.Purpose.reset.rawValue)" }
+  }
+
   /// Returns the scheme, host and port of an app's pages; nil if the app has no host name.
   ///
   /// The hosts of apps have the scheme and the port of the deployment.
@@ -243,6 +249,9 @@ package struct MailPages: Sendable {
 @EventLoop package protocol MailDesign: AnyObject {
   /// Returns the name of an app, as its users know it.
   func name(of app: App) -> String
+
+  /// Returns the page or the email address that helps users; nil for none.
+  func support(of app: App) -> String?
 
   /// Returns the languages of an app; the first is for users who prefer none of them.
   func languages(of app: App) -> Languages

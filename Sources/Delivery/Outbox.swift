@@ -202,7 +202,7 @@ package struct QueuedMail: Sendable {
   package let message: MailMessage
   /// The language tag of the text.
   package let language: String
-  /// The code or the token in the text; nil if it has none.
+  /// The code, the token or the link of the button in the text; nil if it has none.
   package let secret: String?
   /// The label of the button that opens the link; nil if the text has none.
   package let label: String?

@@ -95,24 +95,44 @@ package enum SecurityNotice: Sendable {
   ///   - catalog: the texts of the language.
   ///   - device: the name of the device of the request.
   ///   - app: the name of the app.
-  /// - Returns: the title, the text and the advice by placeholder.
-  func values(in catalog: Catalog, on device: String, _ app: String) -> [String: String] {
+  ///   - links: where an owner goes who has not made the change.
+  /// - Returns: the title, the text and the advice by placeholder; a link in the advice, and the label
+  ///   of its button.
+  func values(
+    in catalog: Catalog, on device: String, _ app: String, _ links: Links = Links()
+  ) -> [String: String] {
     var arguments: [String: Text.Argument] = ["app": .name(app), "device": .name(device)]
     switch self {
     case .linked(let provider), .unlinked(let provider):
       arguments["method"] = .name(catalog.name(of: provider))
     default: break
     }
-    let advice: MessageKey =
+    let (advice, link, button): (MessageKey, String?, MessageKey) =
       switch remedy {
-      case .reset: .resetAdvice
-      case .contact: .contactAdvice
+      case .reset: (.resetAdvice, links.security, .secureMailButton)
+      case .contact: (.contactAdvice, links.support, .contactSupport)
       }
-    return [
+    var values = [
       "title": catalog.text(of: texts.title, arguments),
       "change": catalog.text(of: texts.text, arguments),
       "advice": catalog.text(of: advice, arguments),
     ]
+    if let link {
+      values["advice", default: ""] += "\n\n\(link)"
+      // An address of the support is no page to open.
+      if link.hasPrefix("http") {
+        (values["link"], values["button"]) = (link, catalog.text(of: button))
+      }
+    }
+    return values
+  }
+
+  /// Where an owner goes who has not made the change.
+  struct Links {
+    /// The page that mails a link to a new password, which ends all sessions.
+    var security: String?
+    /// The page or the email address of the support.
+    var support: String?
   }
 
   /// The advice to an owner who has not made the change.
@@ -193,7 +213,11 @@ package struct NoticeMail {
     guard let reader else { return }
     let mail = context.mail(.change, to: reader.email, in: reader.language) { catalog, app in
       change.values(
-        in: catalog, on: catalog.device(context.agent.map(BrowserName.init)), app
+        in: catalog, on: catalog.device(context.agent.map(BrowserName.init)), app,
+        SecurityNotice.Links(
+          security: context.mailer.pages?.securityLink(of: context.app),
+          support: context.mailer.design.support(of: context.app)
+        )
       )
     }
     transaction.queue(mail, .change)

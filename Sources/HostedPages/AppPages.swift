@@ -65,6 +65,8 @@ extension PageAssets {
 extension AppPages: MailDesign {
   package func name(of app: App) -> String { app.branding.name }
 
+  package func support(of app: App) -> String? { app.brandingSettings.supportContact }
+
   package func languages(of app: App) -> Languages { pages(of: app).languages }
 
   package func html(of mail: QueuedMail, for app: AppID, _ context: RequestContext)

@@ -68,6 +68,11 @@ package struct BrandingSettings: RecordPart {
     )
   }
 
+  /// The page or the email address that helps users, as an email shows it; nil for none.
+  var supportContact: String? {
+    support.map { $0.origin == nil ? String($0.text.trimmingPrefix("mailto:")) : $0.text }
+  }
+
   /// Returns the look of the pages of an app.
   func branding(of app: App) -> Branding {
     Branding(

@@ -47,6 +47,35 @@ import Testing
     #expect(texts.allSatisfy { !$0.isEmpty })
   }
 
+  /// The remedies of `notices` that the operator knows.
+  private static let contacts: Set = ["emailReplaced", "emailDisplaced", "factorAdded", "deleted"]
+
+  @Test func `each notice leads the owner to a new password, or to the support`() {
+    let links = SecurityNotice.Links(
+      security: "https://a.example/u/reset", support: "https://help.example"
+    )
+    for notice in Self.notices {
+      let values = notice.values(in: .english, on: "Firefox", "App", links)
+      let isContact =
+        Self.contacts.contains("\(notice)")
+        || notice.action == "unlink"
+          && values["change"]?.contains("password") == true
+      let link = isContact ? links.support : links.security
+      #expect(values["link"] == link, "\(notice)")
+      #expect(values["advice"]?.hasSuffix("\n\n\(link ?? "")") == true, "\(notice)")
+      #expect(values["button"] == (isContact ? "Contact support" : "Secure my account"))
+    }
+  }
+
+  @Test func `the address of a support is shown, but is no button`() {
+    let links = SecurityNotice.Links(security: nil, support: "help@example.com")
+    let contact = SecurityNotice.deleted.values(in: .english, on: "", "App", links)
+    #expect(contact["advice"]?.hasSuffix("yourself.\n\nhelp@example.com") == true)
+    #expect(contact["link"] == nil && contact["button"] == nil)
+    let bare = SecurityNotice.passwordChanged.values(in: .english, on: "", "App", links)
+    #expect(bare["link"] == nil && bare["advice"]?.contains("\n") == false)
+  }
+
   @Test(arguments: [
     ("de", "de"), ("DE-at", "de"), ("en-GB-oed", "en"), ("nl", nil), ("pt-PT", "pt"), ("", nil),
     ("d", nil),

@@ -22,6 +22,7 @@ import Testing
   private static let firstHealthy = "0000000000000000000003e8"
 
   private final class PlainDesign: MailDesign {
+    func support(of app: App) -> String? { nil }
     func name(of app: App) -> String { "" }
     func languages(of app: App) -> Languages { .shipped }
     func html(of mail: QueuedMail, for app: AppID, _ context: RequestContext) -> String { "" }

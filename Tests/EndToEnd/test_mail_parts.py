@@ -82,7 +82,8 @@ class Parts(Administration):
         self.assertEqual(html.tags & {"img", "link", "script", "iframe", "object"}, set())
         self.assertEqual(html.heading, message["Subject"])
         self.assertEqual(html.app, self.NAME)
-        labels = {"Verify email address", "Choose a new password", "Restore email address"}
+        labels = {"Verify email address", "Choose a new password", "Restore email address",
+                  "Secure my account", "Contact support"}
         self.assertLessEqual(set(html.labels), labels)
         self.assertEqual(self.words(text), self.words(html.body))
         self.assertTrue(85 <= len(html.preheader) <= 100, html.preheader)
@@ -111,7 +112,10 @@ class Parts(Administration):
         self.assertIn("border-radius:0px", html.source)
         self.expect(self.verify(token, grant, headers=app), 204)
         wait_until(lambda: "verified" in self.newest(email)["Subject"], what="the notice")
-        self.check(self.newest(email), None)
+        _, html = self.check(self.newest(email), None)
+        # The page that ends all sessions, on the host of the app.
+        self.assertEqual(html.labels, ["Secure my account"])
+        self.assertEqual(set(html.links), {"https://parts.example.com/u/reset"})
 
         self.expect(self.post("/v1/password/reset-request", {"email": email}, headers=app), 202)
         token = self.site.mailed(email, "ds_reset")

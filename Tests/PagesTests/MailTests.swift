@@ -112,6 +112,40 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (
+      "Enter this code:\n\n4829 1534\n\nIt works once. Do not share it.",
+      "Enter this code: It works once. Do not share it."
+    ),
+    ("One. Two! Three", "One. Two! Three"),
+    ("First.\n\n" + String(repeating: "a longer sentence ", count: 8) + ".", "First."),
+    ("コードを入力してください。\n\n4829 1534", "コードを入力してください。"),
+  ])
+  func `a preheader ends with its sentence`(text: String, preheader: String) {
+    let mail = Mail(subject: "s", text: text, language: "en", secret: "4829 1534")
+    #expect(mail.preheader.hasPrefix(preheader))
+    let rest = mail.preheader.dropFirst(preheader.count)
+    #expect(rest.unicodeScalars.allSatisfy { $0 == "\u{a0}" || $0 == "\u{200b}" })
+  }
+
+  @Test func `a longer first sentence ends with an ellipsis`() {
+    let text = String(repeating: "nine char ", count: 20)
+    let preheader = Mail(subject: "s", text: text, language: "en").preheader
+    #expect(preheader == String(repeating: "nine char ", count: 9).dropLast(0) + "nine…")
+  }
+
+  @Test func `a link alone in its paragraph becomes a button, with the address below`() throws {
+    let url = "https://users.example/u/reset"
+    let mail = Mail(
+      subject: "s", text: "The password was changed.\n\nNot you? Reset it.\n\n\(url)\n",
+      language: "en", secret: url, label: "Secure my account"
+    )
+    let links = try document(mail).all("a")
+    #expect(links.map { $0["href"] } == [url, url])
+    #expect(links.map(\.text) == ["Secure my account", url])
+    #expect(!mail.preheader.contains("users.example"))
+  }
+
   @Test func `random texts keep their words and their order`() throws {
     let parts = [
       "a", "é", "\u{301}", " ", "\t", "\n", "\r\n", "\n\n", "<p>", "&amp;", "\"", "http",

@@ -12,7 +12,7 @@ package struct Mail: Sendable {
   package let text: String
   /// The language tag of the text.
   package let language: String
-  /// A code to type, which stands in large digits, or a token.
+  /// A code to type, which stands in large digits, a token, or the link of the button.
   package let secret: String?
   /// The label of the button, which opens a URL with the secret.
   package let label: String?
@@ -23,7 +23,7 @@ package struct Mail: Sendable {
   ///   - subject: also the heading.
   ///   - text: the text part.
   ///   - language: the language tag of the text.
-  ///   - secret: a code or a token in the text.
+  ///   - secret: a code, a token, or the link of the button in the text.
   ///   - label: the label of the button for a link; nil for the subject.
   package init(
     subject: String, text: String, language: String, secret: String? = nil, label: String? = nil
@@ -92,22 +92,44 @@ package struct Mail: Sendable {
 
   // MARK: Preheader
 
-  /// The first words in the list of a mail program: 85 to 100 characters, without the secret.
+  /// The first sentences in the list of a mail program: 85 to 100 characters, without the secret.
   ///
-  /// A shorter text is filled with invisible characters, so that the program shows no code after it.
+  /// A longer first sentence is cut. A shorter text is filled with invisible characters, so that the
+  /// program shows no code after it.
   var preheader: String {
-    let words = paragraphs.joined().joined().flatMap { piece -> [Substring] in
-      guard case .words(let words) = piece else { return [] }
-      return words.split(whereSeparator: \.isWhitespace)
-    }
     var text = ""
-    for word in words {
-      let room = 100 - text.count - (text.isEmpty ? 0 : 1)
-      guard room > 0, word.count <= room || text.count < 85 else { break }
-      text += (text.isEmpty ? "" : " ") + word.prefix(room)
+    for sentence in paragraphs.flatMap(sentences) {
+      let longer = text.isEmpty ? sentence : "\(text) \(sentence)"
+      guard longer.count <= 100 else {
+        if text.isEmpty { text = Self.cut(sentence) }
+        break
+      }
+      text = longer
     }
     while text.count < 85 { text += "\u{a0}\u{200b}" }
     return text
+  }
+
+  /// Returns the sentences of a paragraph, without links and secrets; its end also ends a sentence.
+  private func sentences(_ paragraph: [[Piece]]) -> [String] {
+    var sentences: [String] = []
+    var sentence = ""
+    for case .words(let words) in paragraph.joined() {
+      for word in words.split(whereSeparator: \.isWhitespace) {
+        sentence += (sentence.isEmpty ? "" : " ") + word
+        guard let last = word.last, ".!?。؟".contains(last) else { continue }
+        sentences.append(sentence)
+        sentence = ""
+      }
+    }
+    return sentence.isEmpty ? sentences : sentences + [sentence]
+  }
+
+  /// Returns the first words of a sentence, at most 100 characters with the ellipsis.
+  private static func cut(_ sentence: String) -> String {
+    let room = sentence.prefix(99)
+    let end = room.lastIndex(of: " ").flatMap { room[..<$0].count >= 80 ? $0 : nil }
+    return room[..<(end ?? room.endIndex)] + "…"
   }
 }
 

@@ -16,11 +16,13 @@ struct MailView {
   ///
   /// Mail programs ignore style sheets, except the rules for the dark scheme. Some remove the `html`
   /// and `body` elements, so the outer table has the language too. Outlook ignores `max-width` and
-  /// the padding of links, hence the `width` and the cell of the button.
+  /// the padding of links, hence the `width` and the padding of the button's cell.
   var document: Markup {
     let dark = Palette.dark(brand: branding.color)
     let direction = Catalog.Direction(ofLanguage: mail.language).rawValue
     let heading = mail.subject.withoutControls
+    let name = branding.name.withoutControls
+    let initial = name.first.map { $0.uppercased() } ?? ""
     return """
       <!doctype html>
       <html lang="\(mail.language)" dir="\(direction)">
@@ -39,9 +41,9 @@ struct MailView {
       .words { color: \(dark.text.text) !important }
       .quiet { color: \(dark.muted.text) !important }
       .code { background: \(dark.hover.text) !important; color: \(dark.text.text) !important }
-      .button { background: \(dark.accent.text) !important; \
+      .button, .mark { background: \(dark.accent.text) !important; \
       border-color: \(dark.accentBorder.text) !important }
-      .label { color: \(dark.onAccent.text) !important }
+      .label, .mark { color: \(dark.onAccent.text) !important }
       .link { color: \(dark.link.text) !important }
       }
       </style>
@@ -53,13 +55,19 @@ struct MailView {
       <div style="display:none;max-height:0;overflow:hidden">\(mail.preheader.withoutControls)</div>
       <table role="presentation" width="460" cellpadding="0" cellspacing="0" border="0" \
       style="width:100%;max-width:460px;table-layout:fixed;text-align:start;\
-      font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;font-size:16px;line-height:24px">
-      <tr><td class="words" style="padding:0 0 16px;font-size:16px;line-height:24px;font-weight:600;\
-      color:\(light.text.text)"><bdi>\(branding.name.withoutControls)</bdi></td></tr>
+      font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Lato,'Helvetica Neue',Arial,sans-serif;\
+      font-size:16px;line-height:24px;mso-line-height-rule:exactly">
+      <tr><td style="padding:0 0 24px"><table role="presentation" cellpadding="0" cellspacing="0" \
+      border="0"><tr><td class="mark" aria-hidden="true" width="38" height="38" align="center" \
+      style="width:38px;height:38px;border:1px solid \(light.accentBorder.text);border-radius:\
+      \(min(branding.radius.pixels, 12))px;background:\(light.accent.text);font-size:20px;\
+      line-height:24px;font-weight:600;color:\(light.onAccent.text)">\(initial)</td>\
+      <td class="words" style="padding:0 12px;font-size:18px;line-height:24px;font-weight:600;\
+      color:\(light.text.text)"><bdi>\(name)</bdi></td></tr></table></td></tr>
       <tr><td class="card" style="padding:32px 32px 16px;background:\(light.surface.text);\
-      border:1px solid \(light.line.text);border-radius:12px;overflow-wrap:anywhere">
+      border:1px solid \(light.line.text);border-radius:16px;overflow-wrap:anywhere">
       <h1 class="words" style="margin:0 0 16px;font-size:24px;line-height:32px;font-weight:600;\
-      color:\(light.text.text)">\(heading)</h1>
+      letter-spacing:-0.02em;color:\(light.text.text)">\(heading)</h1>
       \(mail.paragraphs.flatMap(blocks))</td></tr>
       </table>
       </td></tr>
@@ -129,8 +137,8 @@ struct MailView {
       <table role="presentation" cellpadding="0" cellspacing="0" border="0" \
       style="margin:8px 0 16px"><tr><td class="button" style="border:1px solid \
       \(light.accentBorder.text);border-radius:\(branding.radius.pixels)px;\
-      background:\(light.accent.text)"><a class="label" href="\(url)" \
-      style="display:inline-block;padding:10px 24px;font-weight:600;color:\(light.onAccent.text);\
+      background:\(light.accent.text);mso-padding-alt:10px 24px"><a class="label" href="\(url)" \
+      style="display:inline-block;padding:9px 24px;font-weight:600;color:\(light.onAccent.text);\
       text-decoration:none">\((mail.label ?? mail.subject).withoutControls)</a></td></tr></table>
       \(if: isAlone, address)
       """
