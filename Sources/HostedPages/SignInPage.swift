@@ -34,7 +34,7 @@ extension Call {
   package func beginSignIn(
     _ request: AuthorizationRequest, at page: SignInPage = .signIn
   ) async throws(Failure) -> Response {
-    let authorization = try await Authorizations.begin(request, in: browser.key, context)
+    let authorization = try await Authorizations.begin(request, for: nil, in: browser.key, context)
     return redirect(to: page.path(of: authorization))
   }
 }

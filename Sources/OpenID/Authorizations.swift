@@ -3,6 +3,7 @@ import JSON
 import Postgres
 import RateLimiting
 package import Runtime
+package import Tenancy
 
 /// The authorizations whose users are at the pages.
 @EventLoop package enum Authorizations {
@@ -10,6 +11,7 @@ package import Runtime
   ///
   /// - Parameters:
   ///   - request: the request.
+  ///   - client: its client; nil for the pages.
   ///   - browser: the browser that sent it, which alone may continue it.
   ///   - user: the user who is signed in there; nil for none. Requests fill the table: a limit of the
   ///     user applies, or else one of the network.
@@ -17,8 +19,8 @@ package import Runtime
   /// - Returns: the authorization.
   /// - Throws: `.tooManyAttempts`, `.tooManyRequests`, `.databaseUnavailable`.
   package static func begin(
-    _ request: AuthorizationRequest, in browser: BrowserKey, by user: BrowserUser? = nil,
-    _ context: RequestContext
+    _ request: AuthorizationRequest, for client: Client?, in browser: BrowserKey,
+    by user: BrowserUser? = nil, _ context: RequestContext
   ) async throws(Failure) -> Authorization {
     let limit = RateLimitSet(
       user.map { [.ofUser(.authorization, $0.user, context)] }
@@ -46,7 +48,8 @@ package import Runtime
       throw error
     }
     return Authorization(
-      id: id, request: request, state: AuthorizationState(), step: 0, isRecent: false
+      id: id, request: request, client: client, state: AuthorizationState(), step: 0,
+      isRecent: false
     )
   }
 
@@ -126,7 +129,8 @@ package import Runtime
     guard let step = stored.first else { throw .authorizationExpired }
     // The last form is that of this request.
     return Authorization(
-      id: authorization.id, request: authorization.request, state: state, step: step, isRecent: true
+      id: authorization.id, request: authorization.request, client: authorization.client,
+      state: state, step: step, isRecent: true
     )
   }
 }
@@ -138,6 +142,15 @@ extension AuthorizationState {
   ) throws(Failure) -> BinaryBytes {
     BinaryBytes(try context.keys.master.sealed(json.serialized(), as: id.text))
   }
+}
+
+extension SQL {
+  /// The source of an `AuthorizationRow`: an authorization `a` of a browser, with its client `c`.
+  fileprivate static let authorization: SQL = """
+    from authorizations a
+    left join clients c on c.client_id = a.client_id and c.app_id = a.app_id and c.disabled_at is null
+    where a.app_id = $1 and a.authorization_id = $2 and a.browser_hash = $3
+    """
 }
 
 package enum AuthorizationQueries {
@@ -155,20 +168,18 @@ package enum AuthorizationQueries {
   static let find = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.find",
     """
-    select request, state, step, is_settled,
-      coalesce(claimed_at > now() - interval '10 seconds', false)
-    from authorizations
-    where app_id = $1 and authorization_id = $2 and browser_hash = $3 and redeemed_at is null
-      and expires_at > now()
+    select \(.clientColumns), a.request, a.state, a.step, a.is_settled,
+      coalesce(a.claimed_at > now() - interval '10 seconds', false)
+    \(.authorization)
+      and a.redeemed_at is null and a.expires_at > now()
     """)
 
   static let expired = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.expired",
     """
-    select request, state, step, is_settled, false
-    from authorizations
-    where app_id = $1 and authorization_id = $2 and browser_hash = $3 and code_hash is null
-      and expires_at <= now()
+    select \(.clientColumns), a.request, a.state, a.step, a.is_settled, false
+    \(.authorization)
+      and a.code_hash is null and a.expires_at <= now()
     """)
 
   /// Returns one row if the form has this step and no other request has it.
@@ -200,6 +211,8 @@ package typealias AuthorizationID = ID<Authorization>
 package struct Authorization: Sendable {
   package let id: AuthorizationID
   package let request: AuthorizationRequest
+  /// The client; nil for the pages, and if it was removed or disabled meanwhile.
+  package let client: Client?
   package internal(set) var state: AuthorizationState
   /// The number of the next form; each form is handled only once.
   package let step: Int
@@ -210,18 +223,19 @@ package struct Authorization: Sendable {
   package var code: String? { state.code }
 
   /// Creates an authorization that is not stored, to find its first step.
-  package init(unstored request: AuthorizationRequest) {
+  package init(unstored request: AuthorizationRequest, for client: Client) {
     self.init(
-      id: AuthorizationID(), request: request, state: AuthorizationState(), step: 0, isRecent: true
+      id: AuthorizationID(), request: request, client: client, state: AuthorizationState(), step: 0,
+      isRecent: true
     )
   }
 
   init(
-    id: AuthorizationID, request: AuthorizationRequest, state: AuthorizationState, step: Int,
-    isRecent: Bool
+    id: AuthorizationID, request: AuthorizationRequest, client: Client?, state: AuthorizationState,
+    step: Int, isRecent: Bool
   ) {
-    (self.id, self.request, self.state) = (id, request, state)
-    (self.step, self.isRecent) = (step, isRecent)
+    (self.id, self.request, self.client) = (id, request, client)
+    (self.state, self.step, self.isRecent) = (state, step, isRecent)
   }
 
   /// How long the user may take.
@@ -230,6 +244,7 @@ package struct Authorization: Sendable {
 
 /// A row of the table.
 struct AuthorizationRow: RowDecodable {
+  let client: Client?
   let request: [UInt8]
   let state: [UInt8]?
   let step: Int
@@ -237,11 +252,12 @@ struct AuthorizationRow: RowDecodable {
   let isRecent: Bool
 
   init(from row: Row) throws(DatabaseError) {
-    request = try row.bytes(0)
-    state = row.isNull(1) ? nil : try row.binary(1)
-    step = try row.int(2)
-    isSettled = try row.bool(3)
-    isRecent = try row.bool(4)
+    client = row.isNull(0) ? nil : try Client(from: row)
+    request = try row.bytes(6)
+    state = row.isNull(7) ? nil : try row.binary(7)
+    step = try row.int(8)
+    isSettled = try row.bool(9)
+    isRecent = try row.bool(10)
   }
 
   /// Returns the authorization; nil if it is damaged, or sealed with a lost master key.
@@ -254,6 +270,8 @@ struct AuthorizationRow: RowDecodable {
       guard let json = master.openedJSON(sealed, as: id.text) else { return nil }
       state = AuthorizationState(json)
     }
-    return Authorization(id: id, request: request, state: state, step: step, isRecent: isRecent)
+    return Authorization(
+      id: id, request: request, client: client, state: state, step: step, isRecent: isRecent
+    )
   }
 }

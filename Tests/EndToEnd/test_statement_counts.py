@@ -84,7 +84,7 @@ class StatementCounts(Auth0Case):
         party = Party(self, self.page)
         mark, requests = self.sign_in(party.path)
         code = party.code(self.visitor.page)
-        self.check(mark, 41, requests)
+        self.check(mark, 37, requests)
         self.checked(12, lambda mark: party.exchange(code, headers=mark))
         # The browser is signed in.
         party = Party(self, self.page)

@@ -19,7 +19,7 @@ import WireKit
   ///   its callback URL was; `.authorizationExpired`, `.databaseUnavailable`.
   static func next(_ authorization: Authorization, _ call: Call) async throws(Failure) -> Response {
     let context = call.context
-    let (client, handOver) = try await handOver(authorization, call)
+    let (client, handOver) = try handOver(authorization)
     if let code = authorization.code {
       // The key of a browser is no proof: the user of the code must be signed in there.
       let users = try await BrowserUsers.list(context)
@@ -71,15 +71,13 @@ import WireKit
   }
 
   /// Returns the response of a user who does not want to go on.
-  static func deny(_ authorization: Authorization, _ call: Call) async throws(Failure) -> Response {
-    try await handOver(authorization, call).1.response(.accessDenied, to: call, afterForm: true)
+  static func deny(_ authorization: Authorization, _ call: Call) throws(Failure) -> Response {
+    try handOver(authorization).1.response(.accessDenied, to: call, afterForm: true)
   }
 
   /// Returns the page for a blocked user, with a link that tells the client.
-  static func blocked(_ authorization: Authorization, _ call: Call) async throws(Failure)
-    -> Response
-  {
-    let (client, handOver) = try await handOver(authorization, call)
+  static func blocked(_ authorization: Authorization, _ call: Call) throws(Failure) -> Response {
+    let (client, handOver) = try handOver(authorization)
     let page = Page.blocked(
       support: call.context.app.brandingSettings.support,
       client: handOver.link(.userBlocked).map { (client.name, $0) }
@@ -88,10 +86,10 @@ import WireKit
   }
 
   private static func handOver(
-    _ authorization: Authorization, _ call: Call
-  ) async throws(Failure) -> (Client, HandOver) {
+    _ authorization: Authorization
+  ) throws(Failure) -> (Client, HandOver) {
     let request = authorization.request
-    let client = try await call.context.client(of: authorization)
+    let client = try authorization.requiredClient()
     // The URL was registered when the request came.
     guard client.mayReceive(at: request.redirect, by: request.mode) else {
       throw .unregisteredRedirect(request.redirect, client: client.name)
@@ -100,24 +98,12 @@ import WireKit
   }
 }
 
-/// The client of an authorization, which a request reads once.
-@EventLoop private final class ClientOfAuthorization: RequestPart {
-  let client: Client
-
-  init(_ client: Client) { self.client = client }
-}
-
-extension RequestContext {
-  /// Returns the client of an authorization.
+extension Authorization {
+  /// Returns the client of an authorization that is not of the pages.
   ///
-  /// - Throws: `.unknownApplication` if it was removed meanwhile; `.databaseUnavailable`.
-  func client(of authorization: Authorization) async throws(Failure) -> Client {
-    let id = authorization.request.client
-    if let known = part(ClientOfAuthorization.self)?.client, known.id == id { return known }
-    guard let client = try await Clients.client(id, of: app.id, self) else {
-      throw .unknownApplication
-    }
-    keep(ClientOfAuthorization(client))
+  /// - Throws: `.unknownApplication` if it was removed meanwhile.
+  func requiredClient() throws(Failure) -> Client {
+    guard let client else { throw .unknownApplication }
     return client
   }
 }

@@ -41,8 +41,8 @@ import WireKit
   ) async throws(Failure) -> Response {
     call.findSignInDevice()
     let step = try await Authorizations.step(
-      of: Authorization(unstored: parameters.request), for: parameters.client,
-      at: parameters.server, call.context
+      of: Authorization(unstored: parameters.request, for: parameters.client),
+      for: parameters.client, at: parameters.server, call.context
     )
     // A page may ask silently as often as it likes. A refusal stores nothing.
     if parameters.request.prompts.contains(.none),
@@ -51,7 +51,7 @@ import WireKit
       return handOver.response(error, to: call)
     }
     let authorization = try await Authorizations.begin(
-      parameters.request, in: call.browser.key, by: step.user, call.context
+      parameters.request, for: parameters.client, in: call.browser.key, by: step.user, call.context
     )
     return try await AuthorizationSteps.response(
       to: step, of: authorization, handOver, call, isFirst: true

@@ -1,7 +1,7 @@
 package import Runtime
 import EventLoop
 import Encoding
-import Postgres
+package import Postgres
 
 /// The clients of apps and of the operator.
 package enum Clients {
@@ -83,11 +83,12 @@ package enum Clients {
 }
 
 extension SQL {
-  /// The columns of a `Client`.
-  fileprivate static let clientColumns: SQL = "client_id, app_id, kind, name, scope, settings"
+  /// The columns of a `Client`, of the client `c`.
+  package static let clientColumns: SQL =
+    "c.client_id, c.app_id, c.kind, c.name, c.scope, c.settings"
 
   /// The select of a `Client`, without a condition.
-  fileprivate static let client: SQL = "select \(clientColumns) from clients"
+  fileprivate static let client: SQL = "select \(clientColumns) from clients c"
 }
 
 /// A client, and whether a secret is the client's.
@@ -127,7 +128,7 @@ package enum ClientQueries {
     "clients.find_showing",
     """
     select \(.clientColumns), coalesce(encode(secret_hash, 'hex') = any ($3::text[]), false)
-    from clients where client_id = $1 and app_id = $2 and disabled_at is null
+    from clients c where client_id = $1 and app_id = $2 and disabled_at is null
     """)
 
   /// Served by the primary key.

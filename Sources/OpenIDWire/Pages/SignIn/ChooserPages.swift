@@ -63,7 +63,7 @@ import WireKit
     visit.state.user = nil
     visit.state.isAnother = true
     guard visit.state.email != nil else { return .page(.signIn) }
-    let methods = try await visit.methods()
+    let methods = try visit.methods()
     return methods.takesPassword
       ? .page(.password) : try await CodePages.send(visit, from: .signIn)
   }

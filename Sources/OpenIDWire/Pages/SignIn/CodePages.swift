@@ -25,7 +25,7 @@ import WireKit
 
   /// Mails a code to the address of the authorization.
   static func send(_ visit: Visit, from page: SignInPage) async throws(Failure) -> Visit.Next {
-    guard try await visit.methods().takesCode else {
+    guard try visit.methods().takesCode else {
       return .errors([FormError(.methodClosed)], on: page)
     }
     let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
@@ -37,7 +37,7 @@ import WireKit
 
   private static func page(_ visit: Visit) async throws(Failure) -> Page? {
     guard case .mailedCode(_, let isOfNewUser) = visit.state.stage else { return nil }
-    let methods = try await visit.methods()
+    let methods = try visit.methods()
     let isSignIn = !isOfNewUser
     return .mailCode(
       visit.target(.code),

@@ -78,7 +78,7 @@ private struct Decision {
 
   /// Reads the step of an authorization; nil for the account page.
   @EventLoop init?(_ visit: Visit) async throws(Failure) {
-    guard let client = try await visit.client() else { return nil }
+    guard let client = try visit.client() else { return nil }
     self.client = client
     server = try await visit.authorization.request.server(visit.context)
     step = try await Authorizations.step(

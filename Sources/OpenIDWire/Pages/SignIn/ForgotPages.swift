@@ -13,7 +13,7 @@ import WireKit
   nonisolated static let routes = [
     SignInPages.show(.forgot, "Show the form that requests a link to a new password") {
       (visit) async throws(Failure) in
-      guard try await visit.methods().takesPassword else { return nil }
+      guard try visit.methods().takesPassword else { return nil }
       return .resetRequest(
         visit.target(.forgot),
         email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
@@ -23,7 +23,7 @@ import WireKit
     },
     SignInPages.handle("forgot", "Mail a link to a new password") {
       (visit, form) async throws(Failure) in
-      guard try await visit.methods().takesPassword else { return .page(.signIn) }
+      guard try visit.methods().takesPassword else { return .page(.signIn) }
       let email = form.trimmed(.email)
       visit.state.email = email
       let errors = try await ResetPages.errors(requesting: email, visit.call)

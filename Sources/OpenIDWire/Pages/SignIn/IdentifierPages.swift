@@ -26,7 +26,7 @@ import WireKit
 
   private static func signInPage(_ visit: Visit) async throws(Failure) -> Page? {
     if let page = try await stepUpPage(visit) { return page }
-    let client = try await visit.client()
+    let client = try visit.client()
     let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
     let kept = BrowserNote.address.address(visit.call)
     return .signIn(
@@ -42,7 +42,7 @@ import WireKit
   /// Returns the page on which a signed-in user authenticates again; nil for a sign-in.
   private static func stepUpPage(_ visit: Visit) async throws(Failure) -> Page? {
     guard let email = try await visit.stepUpEmail() else { return nil }
-    let client = try await visit.client()
+    let client = try visit.client()
     let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
     return .confirmIdentity(
       visit.target(.password),
@@ -67,7 +67,7 @@ import WireKit
     if isRemembered || BrowserNote.address.address(visit.call) != nil {
       BrowserNote.address.keep(isRemembered ? email : nil, visit.call)
     }
-    let client = try await visit.client()
+    let client = try visit.client()
     if try await canChoose(visit, client) { return .page(.choose) }
     let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
     if methods.takesPassword { return .page(.password) }
@@ -89,7 +89,7 @@ import WireKit
   private static func passwordPage(_ visit: Visit) async throws(Failure) -> Page? {
     if let page = try await stepUpPage(visit) { return page }
     guard let email = visit.state.email else { return nil }
-    let methods = try await visit.methods()
+    let methods = try visit.methods()
     guard methods.takesPassword else { return nil }
     return .password(
       visit.target(.password), email: email, change: visit.link(.signIn),
@@ -102,7 +102,7 @@ import WireKit
     _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     guard try await visit.knowsEmail() else { return .page(.signIn) }
-    guard try await visit.methods().takesPassword else {
+    guard try visit.methods().takesPassword else {
       return .errors([FormError(.methodClosed)], on: .signIn)
     }
     let password = form.text(.password)
@@ -117,7 +117,7 @@ import WireKit
   // MARK: A new account
 
   private static func signUpPage(_ visit: Visit) async throws(Failure) -> Page? {
-    guard try await visit.methods().takesSignUp else { return nil }
+    guard try visit.methods().takesSignUp else { return nil }
     return .signUp(
       visit.target(.signUp),
       email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
@@ -131,7 +131,7 @@ import WireKit
   private static func signUp(
     _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
-    guard try await visit.methods().takesSignUp else {
+    guard try visit.methods().takesSignUp else {
       return .errors([FormError(.signUpClosed)], on: .signIn)
     }
     let email = form.trimmed(.email)

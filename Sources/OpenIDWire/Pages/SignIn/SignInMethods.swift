@@ -11,14 +11,13 @@ import Tenancy
 extension Visit {
   /// Returns the client of the authorization; nil for the account page.
   ///
-  /// - Throws: `.unknownApplication` if it was removed meanwhile; `.databaseUnavailable`.
-  func client() async throws(Failure) -> Client? {
-    guard authorization.request.client != .pages else { return nil }
-    return try await context.client(of: authorization)
+  /// - Throws: `.unknownApplication` if it was removed meanwhile.
+  func client() throws(Failure) -> Client? {
+    authorization.request.client == .pages ? nil : try authorization.requiredClient()
   }
 
-  func methods() async throws(Failure) -> SignInMethods {
-    SignInMethods(app, try await client(), only: authorization.request.connection)
+  func methods() throws(Failure) -> SignInMethods {
+    SignInMethods(app, try client(), only: authorization.request.connection)
   }
 
   /// Signs in by a verb of the domain, and returns what follows.

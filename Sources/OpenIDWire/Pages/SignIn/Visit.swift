@@ -132,7 +132,7 @@ import WireKit
       guard error.is(.userBlocked), authorization.request.client != .pages else {
         throw error
       }
-      return try await AuthorizationSteps.blocked(authorization, call)
+      return try AuthorizationSteps.blocked(authorization, call)
     }
     return try await finish(next)
   }
@@ -153,7 +153,7 @@ import WireKit
     switch next {
     case .page(let page), .errors(_, let page): return settled.marked(call.redirect(to: path(page)))
     case .proceed: return try await settled.proceed()
-    case .deny: return try await settled.deny()
+    case .deny: return try settled.deny()
     }
   }
 
@@ -190,9 +190,9 @@ import WireKit
     return marked(try await AuthorizationSteps.next(authorization, call))
   }
 
-  private func deny() async throws(Failure) -> Response {
+  private func deny() throws(Failure) -> Response {
     guard authorization.request.client != .pages else { return call.redirect(to: path(.signIn)) }
-    return try await AuthorizationSteps.deny(authorization, call)
+    return try AuthorizationSteps.deny(authorization, call)
   }
 
   /// Returns the response with the cookies of the device on which the user has signed in, and of the
@@ -261,8 +261,7 @@ extension Visit {
     else { throw .authorizationExpired }
     let request = expired.request
     if request.client != .pages {
-      guard let client = try await Clients.client(request.client, of: context.app.id, context)
-      else { throw .unknownApplication }
+      let client = try expired.requiredClient()
       guard client.mayReceive(at: request.redirect, by: request.mode) else {
         throw .unregisteredRedirect(request.redirect, client: client.name)
       }
@@ -270,7 +269,8 @@ extension Visit {
         throw .authorizationExpired
       }
     }
-    let visit = Visit(call, try await Authorizations.begin(request, in: browser, context))
+    let begun = try await Authorizations.begin(request, for: expired.client, in: browser, context)
+    let visit = Visit(call, begun)
     let form = call.request.method == .post ? try? call.form(of: id.text) : nil
     visit.state.email = form?["email"] ?? expired.state.email
     return try await visit.finish(.errors([FormError(.signInExpired)], on: .signIn))
