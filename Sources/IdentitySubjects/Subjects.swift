@@ -336,6 +336,14 @@ extension Client {
     }
   }
 
+  /// Returns the same for a user whose id from elsewhere is known; nil for a user of this server.
+  package func subject(of user: UserID, _ foreignID: String?) -> String {
+    switch settings.claimsProfile {
+    case .oidc: user.text
+    case .auth0: foreignID ?? ForeignIDs.id(of: user)
+    }
+  }
+
   /// Returns the same in a transaction.
   @EventLoop package func subject(
     of user: UserID, in transaction: Transaction

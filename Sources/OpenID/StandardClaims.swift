@@ -2,16 +2,27 @@ import Accounts
 import Documents
 package import EventLoop
 import Encoding
+import IdentitySubjects
 package import JSON
-import Postgres
+package import Postgres
 package import Runtime
 package import Tenancy
 
 /// The claims about a user, in ID tokens and at the endpoint `/userinfo`.
 @EventLoop package enum StandardClaims {
+  /// Reads the user of the request, as tokens describe it.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func user(_ context: RequestContext) async throws(Failure) -> ClaimedUser {
+    let user = try context.principal.user.orGone(context)
+    return try await context.first(StandardClaimQueries.user, user, context.principal)
+      .orGone(context)
+  }
+
   /// Returns the claims for some scopes.
   ///
   /// - Parameters:
+  ///   - user: the user.
   ///   - scopes: the scopes of the token.
   ///   - client: the client, whose settings choose the form of times and additional claims.
   ///   - provider: this server as the client knows it.
@@ -19,18 +30,13 @@ package import Tenancy
   /// - Returns: the claims.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func members(
-    for scopes: [String], of client: Client, at provider: Provider, _ context: RequestContext
+    of user: ClaimedUser, for scopes: [String], of client: Client, at provider: Provider,
+    _ context: RequestContext
   ) async throws(Failure) -> JSONObject {
-    let user = try context.principal.user.orGone(context)
-    let profile = try await Profiles.read(of: user, context)
-    var claims = try await mapped(client.settings.claims, profile, provider, context)
+    let profile = user.profile
+    var claims = try await mapped(client.settings.claims, of: user, at: provider, context)
     if scopes.contains(.profile) {
-      add(profile, client.settings.claimsProfile, provider, to: &claims)
-      if client.settings.claimsProfile == .auth0,
-        let url = try await context.first(StandardClaimQueries.picture, user)
-      {
-        claims["picture"] = .string(url)
-      }
+      add(user, client.settings.claimsProfile, provider, to: &claims)
     }
     if scopes.contains(.email), let email = profile.email {
       claims["email"] = .string(email)
@@ -48,9 +54,10 @@ package import Tenancy
   ///
   /// - Source: OpenID Connect Core section 5.1.
   private static func add(
-    _ profile: Profile, _ form: ClientSettings.ClaimsProfile, _ provider: Provider,
+    _ user: ClaimedUser, _ form: ClientSettings.ClaimsProfile, _ provider: Provider,
     to claims: inout JSONObject
   ) {
+    let profile = user.profile
     claims["name"] = .string(profile.shownName)
     claims["given_name"] = profile.givenName.map(JSON.string)
     claims["family_name"] = profile.familyName.map(JSON.string)
@@ -64,21 +71,16 @@ package import Tenancy
       claims["updated_at"] = .number(JSONNumber(profile.updatedAt.seconds))
     case .auth0:
       claims["updated_at"] = .string(profile.updatedAt.milliseconds)
+      if let url = user.pictureURL { claims["picture"] = .string(url) }
     }
   }
 
   /// Returns the claims that a map adds.
   package static func mapped(
-    _ map: ClaimMap, of user: UserID, at provider: Provider, _ context: RequestContext
+    _ map: ClaimMap, of user: ClaimedUser, at provider: Provider, _ context: RequestContext
   ) async throws(Failure) -> JSONObject {
     guard !map.isEmpty else { return JSONObject() }
-    return try await mapped(map, try await Profiles.read(of: user, context), provider, context)
-  }
-
-  private static func mapped(
-    _ map: ClaimMap, _ profile: Profile, _ provider: Provider, _ context: RequestContext
-  ) async throws(Failure) -> JSONObject {
-    guard !map.isEmpty else { return JSONObject() }
+    let profile = user.profile
     let metadata =
       map.readsMetadata ? try await document(.metadata, of: profile.id, context) : .null
     let appMetadata =
@@ -129,10 +131,30 @@ extension Profile {
   }
 }
 
+/// A user as tokens describe it.
+package struct ClaimedUser: RowDecodable {
+  let profile: Profile
+  /// The id with which the user came; nil for a user of this server.
+  private let foreignID: String?
+  /// A picture elsewhere, which a back end has set; nil for none.
+  fileprivate let pictureURL: String?
+
+  package init(from row: Row) throws(DatabaseError) {
+    profile = try Profile(from: row)
+    foreignID = row.text(ifAny: 16)
+    pictureURL = row.text(ifAny: 17)
+  }
+
+  /// Returns the `sub` for a client.
+  package func subject(for client: Client) -> String {
+    client.subject(of: profile.id, foreignID)
+  }
+}
+
 package enum StandardClaimQueries {
-  /// Returns the picture that a back end has set; no row without one.
-  static let picture = Statement<String, UserID>(
-    "standard_claims.picture",
-    "select picture_url from users where user_id = $1 and picture_url is not null"
+  /// Returns one row if the session is live.
+  static let user = Statement<ClaimedUser, UserID, Principal>(
+    "standard_claims.user",
+    "select \(.profile), c.foreign_id, c.picture_url from users c where \(.isAuthorized)"
   )
 }

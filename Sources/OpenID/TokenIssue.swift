@@ -49,8 +49,9 @@ package struct IssuedTokens: Sendable {
     let scopes = server?.granting(requested, by: permissions) ?? requested
     context.principal = session.principal(in: context.app.id, scopes)
     let lifetime = server?.tokenLifetime ?? usualLifetime
+    let user = try await StandardClaims.user(context)
     var access = try await StandardClaims.mapped(
-      server?.claims ?? .none, of: session.user, at: provider, context
+      server?.claims ?? .none, of: user, at: provider, context
     )
     var audiences =
       session.audience.map {
@@ -62,11 +63,13 @@ package struct IssuedTokens: Sendable {
     access["did"] = .string(session.device.text)
     if let server { add(permissions, to: &access, of: server) }
     begin(&access, for: client, scopes, context)
-    let subject = try await client.subject(of: session.user, context)
+    let subject = user.subject(for: client)
     complete(&access, for: session, subject, by: provider, lifetime)
     var identity: JSONObject?
     if scopes.contains(.openID) {
-      var claims = try await StandardClaims.members(for: scopes, of: client, at: provider, context)
+      var claims = try await StandardClaims.members(
+        of: user, for: scopes, of: client, at: provider, context
+      )
       claims["aud"] = .string(client.id.text)
       claims["auth_time"] = .number(JSONNumber(session.authenticatedAt))
       if !session.methods.isEmpty {

@@ -80,7 +80,7 @@ private let singleStatements: [any PreparedStatement] = [
   ConsentQueries.endSessions, UserLinkQueries.issued, UserLinkQueries.anyIssued,
   UserLinkQueries.party, UserLinkQueries.fresh, UserLinkQueries.setAddress, UserLinkQueries.adopt,
   UserLinkQueries.count, UserLinkQueries.known, UserLinkQueries.create, UserLinkQueries.addIdentity,
-  StandardClaimQueries.picture, UserSessionQueries.list, UserSessionQueries.end,
+  StandardClaimQueries.user, UserSessionQueries.list, UserSessionQueries.end,
   RolePermissionQueries.list, RolePermissionQueries.servers, RolePermissionQueries.add,
   RolePermissionQueries.remove, RolePermissionQueries.scopes, RolePermissionQueries.count,
   RoleQueries.keep, RoleQueries.users, RoleQueries.clear, UserPermissionQueries.list,

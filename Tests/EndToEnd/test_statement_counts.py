@@ -85,13 +85,13 @@ class StatementCounts(Auth0Case):
         mark, requests = self.sign_in(party.path)
         code = party.code(self.visitor.page)
         self.check(mark, 37, requests)
-        self.checked(12, lambda mark: party.exchange(code, headers=mark))
+        self.checked(10, lambda mark: party.exchange(code, headers=mark))
         # The browser is signed in.
         party = Party(self, self.page)
         mark, requests = self.visit(lambda: self.visitor.open(party.path))
         code = party.code(self.visitor.page)
         self.check(mark, 8, requests)
-        self.checked(12, lambda mark: party.exchange(code, headers=mark))
+        self.checked(10, lambda mark: party.exchange(code, headers=mark))
 
     # The APIs
 

@@ -1,6 +1,5 @@
 import EventLoop
 import HTTP
-import IdentitySubjects
 import JSON
 import OpenID
 import Runtime
@@ -26,14 +25,16 @@ import WireKit
     _ call: Call, at provider: Provider
   ) async throws(Failure) -> Response {
     let context = call.context
-    guard let user = context.principal.user,
-      let id = try AccessTokens.claimedClient(of: call.request.bearerToken),
+    guard let id = try AccessTokens.claimedClient(of: call.request.bearerToken),
       let client = try await Clients.client(id, of: context.app.id, context)
     else { throw .tokenInvalid }
     let scopes = context.principal.scopes.text.split(separator: " ").map(String.init)
     var claims = JSONObject()
-    claims["sub"] = .string(try await client.subject(of: user, context))
-    let members = try await StandardClaims.members(for: scopes, of: client, at: provider, context)
+    let user = try await StandardClaims.user(context)
+    claims["sub"] = .string(user.subject(for: client))
+    let members = try await StandardClaims.members(
+      of: user, for: scopes, of: client, at: provider, context
+    )
     for (name, value) in members { claims[name] = value }
     return Response(.ok, json: claims.serialized())
   }
