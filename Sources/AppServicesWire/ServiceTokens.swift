@@ -29,30 +29,26 @@ import JSON
     _ context: RequestContext
   ) async throws(Failure) -> [(String, JSON)] {
     let principal = context.principal
-    var claims = JSONObject()
-    claims["typ"] = "access"
-    add(principal, to: &claims)
+    var claims = [("typ", "access")] + places(of: principal)
     if let user = principal.user, let data = try await userData(of: user, context) {
-      claims["user_data"] = data
+      claims.append(("user_data", data))
     }
-    return claims.map { ($0.key, $0.value) }
-  }
-
-  nonisolated fileprivate static func refreshClaims(of principal: Principal) -> JSONObject {
-    var claims = JSONObject()
-    claims["typ"] = "refresh"
-    claims["baas_id"] = .string(principal.session?.text ?? "")
-    add(principal, to: &claims)
     return claims
   }
 
-  nonisolated private static func add(_ principal: Principal, to claims: inout JSONObject) {
-    for prefix in ["baas_device_id", "stitch_devId"] {
-      claims[prefix] = .string(principal.device?.text ?? "")
-    }
-    for prefix in ["baas_domain_id", "stitch_domainId"] {
-      claims[prefix] = .string(principal.app.text)
-    }
+  nonisolated fileprivate static func refreshClaims(of principal: Principal) -> [(String, JSON)] {
+    let session = JSON.string(principal.session?.text ?? "")
+    return [("typ", "refresh"), ("baas_id", session)] + places(of: principal)
+  }
+
+  /// Returns the claims of the device and the app, each under its new and its old name.
+  nonisolated private static func places(of principal: Principal) -> [(String, JSON)] {
+    let device = JSON.string(principal.device?.text ?? "")
+    let app = JSON.string(principal.app.text)
+    return [
+      ("baas_device_id", device), ("stitch_devId", device),
+      ("baas_domain_id", app), ("stitch_domainId", app),
+    ]
   }
 
   /// Returns the custom data for a token, or nil if it is too long for a header field.

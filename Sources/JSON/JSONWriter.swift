@@ -24,6 +24,12 @@ package struct JSONWriter {
     string(value)
   }
 
+  /// Writes a member that is a number.
+  package mutating func member(_ name: String, _ value: Int) {
+    key(name)
+    word(String(value))
+  }
+
   package mutating func string(_ value: String) {
     if value.utf8.withContiguousStorageIfAvailable({ quote($0) }) == nil {
       Array(value.utf8).withUnsafeBufferPointer { quote($0) }

@@ -174,10 +174,10 @@ package struct IssuedTokens: Sendable {
     _ access: JSONObject, _ identity: JSONObject?, _ context: RequestContext
   ) async throws(Failure) -> (access: String, identity: String?) {
     try await withKey(of: context.app.id, context) { key in
-      let access = try key.token(access, as: .access)
+      let access = try key.token(access.serialized(), as: .access)
       guard var claims = identity else { return (access, nil) }
       claims["at_hash"] = .string(halfHash(of: access))
-      return (access, try key.token(claims))
+      return (access, try key.token(claims.serialized()))
     }
   }
 
@@ -219,7 +219,7 @@ package struct IssuedTokens: Sendable {
     claims["events"] = ["http://schemas.openid.net/event/backchannel-logout": [:]]
     stamp(&claims, .seconds(120))
     return try await withKey(of: app, context) { [claims] key in
-      try key.token(claims, as: .logout)
+      try key.token(claims.serialized(), as: .logout)
     }
   }
 }

@@ -97,9 +97,7 @@ extension SessionStyle {
       "parra",
       scopes: .user,
       refreshTokens: .signed(lifetime: lifetime) { _ in
-        var claims = JSONObject()
-        claims["typ"] = .string(WireTokens.refreshType)
-        return claims
+        [("typ", .string(WireTokens.refreshType))]
       },
       keepsSessions: true
     ) { _ in [("typ", .string(WireTokens.accessType))] }

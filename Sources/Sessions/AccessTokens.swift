@@ -43,20 +43,12 @@ import WebTokens
     of principal: Principal, lifetime: Duration, _ claims: [(String, JSON)] = []
   ) async throws(Failure) -> String {
     let signer = try await keys.signer(for: principal.app, .native)
-    let now = clock()
-    var token = JSONObject()
-    for (name, value) in claims { token[name] = value }
-    token["sid"] = .string(principal.session?.text ?? "")
-    token["did"] = .string(principal.device?.text ?? "")
-    token["app"] = .string(principal.app.text)
-    token["scope"] = .string(principal.scopes.text)
-    token["iss"] = .string(issuer)
-    token["aud"] = .string(issuer)
-    token["sub"] = .string(principal.user?.text ?? "")
-    token["iat"] = .number(JSONNumber(now))
-    token["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
+    var token = SessionClaims(of: principal, at: clock(), for: lifetime, claims)
+    token.add("scope", principal.scopes.text)
+    token.add("iss", issuer)
+    token.add("aud", issuer)
     do {
-      return try signer.token(token)
+      return try signer.token(token.serialized())
     } catch {
       throw .internalError(reason: "a token cannot be signed")
     }
@@ -232,6 +224,42 @@ import WebTokens
     guard let audiences, !audiences.contains(where: { $0.hasSameBytes(as: wanted) }) else { return }
     let names = audiences.joined(separator: ", ").excerpt(200)
     throw .tokenInvalid("The token is for the audience \(names), not for \(wanted).")
+  }
+}
+
+/// The claims of a token of a session, written as JSON once.
+struct SessionClaims {
+  /// The claims that this server reads.
+  private static let own = ["aud", "app", "did", "exp", "iat", "iss", "scope", "sid", "sub"]
+
+  private var writer = JSONWriter()
+
+  /// - Parameters:
+  ///   - principal: the principal.
+  ///   - now: the seconds since 1970.
+  ///   - lifetime: the lifetime of the token.
+  ///   - others: claims of the wire, without those that this server reads.
+  init(
+    of principal: Principal, at now: Int, for lifetime: Duration, _ others: [(String, JSON)]
+  ) {
+    writer.beginObject()
+    for (name, value) in others where !Self.own.contains(where: { $0.hasSameBytes(as: name) }) {
+      writer.key(name)
+      writer.value(value)
+    }
+    add("sid", principal.session?.text ?? "")
+    add("did", principal.device?.text ?? "")
+    add("app", principal.app.text)
+    add("sub", principal.user?.text ?? "")
+    writer.member("iat", now)
+    writer.member("exp", now + lifetime.wholeSeconds)
+  }
+
+  mutating func add(_ name: String, _ value: String) { writer.member(name, value) }
+
+  consuming func serialized() -> [UInt8] {
+    writer.endObject()
+    return writer.bytes
   }
 }
 

@@ -72,7 +72,7 @@ package enum RefreshTokens: Sendable {
   /// It stays: a JWT with claims of the wire.
   ///
   /// It is valid for `lifetime`, or for the session lifetime of the app if `lifetime` is nil.
-  case signed(lifetime: Duration? = nil, claims: @Sendable (Principal) -> JSONObject)
+  case signed(lifetime: Duration? = nil, claims: @Sendable (Principal) -> [(String, JSON)])
 }
 
 /// The settings of sessions and their tokens.

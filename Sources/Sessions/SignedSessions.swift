@@ -45,16 +45,11 @@ extension AccessTokens {
 
   /// Returns a JWT with the claims of the wire and those that this server reads.
   fileprivate func signedRefreshToken(
-    of principal: Principal, with claims: JSONObject, lifetime: Duration, _ context: RequestContext
+    of principal: Principal, with claims: [(String, JSON)], lifetime: Duration,
+    _ context: RequestContext
   ) -> String {
-    var claims = claims
-    claims["sub"] = .string(principal.user?.text ?? "")
-    claims["sid"] = .string(principal.session?.text ?? "")
-    claims["did"] = .string(principal.device?.text ?? "")
-    claims["app"] = .string(principal.app.text)
-    claims["iat"] = .number(JSONNumber(time(nil)))
-    claims["exp"] = .number(JSONNumber(time(nil) + lifetime.wholeSeconds))
     var token = Self.head
+    let claims = SessionClaims(of: principal, at: time(nil), for: lifetime, claims)
     token.append(base64URL: claims.serialized())
     let mark = context.keys.master.mark(of: Self.tag + token, by: 0)
     token.append(UInt8(ascii: "."))

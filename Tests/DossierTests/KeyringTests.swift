@@ -113,7 +113,7 @@ import WebTokens
       (["https://test.example"], false), (.null, false),
     ] as [(JSON, Bool)] {
       claims["aud"] = audience
-      let token = try signer.token(claims)
+      let token = try signer.token(claims.serialized())
       #expect((await worker.refusal(of: token) == nil) == isGood, "\(audience.text)")
     }
   }

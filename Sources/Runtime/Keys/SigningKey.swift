@@ -57,17 +57,17 @@ package struct SigningKey: Sendable {
   /// The `typ` of access tokens of OpenID Connect.
   package static let accessType = TokenType.access.rawValue
 
-  /// Signs claims as a token of a type.
+  /// Signs claims, an object in JSON, as a token of a type.
   ///
   /// - Source: RFC 7515 section 7.1; RFC 7518 sections 3.3 and 3.4.
-  package func token(_ claims: JSONObject, as type: TokenType = .usual) throws -> String {
+  package func token(_ claims: [UInt8], as type: TokenType = .usual) throws -> String {
     var token =
       switch type {
       case .usual: head
       case .access: accessHead
       case .logout: logoutHead
       }
-    token.append(base64URL: claims.serialized())
+    token.append(base64URL: claims)
     let signature =
       switch pair {
       case .p256(let key, _): try key.signature(for: Self.hash(of: token)).rawRepresentation
