@@ -198,18 +198,18 @@ import WireKit
     let isBrowser = call.isOfBrowser
     if !isBrowser { body.member("refresh_token", grant.refreshToken) }
     body.member("token_type", "Bearer")
-    body.key("expires_in")
-    body.word(String(grant.lifetime.wholeSeconds))
+    body.member("expires_in", grant.lifetime.wholeSeconds)
     body.member("user_id", grant.user.text)
     body.member("device_id", grant.device.text)
-    if !isBrowser, let secret = grant.deviceSecret { body.member("device_secret", secret) }
+    let secret = session.deviceSecret
+    if !isBrowser, let secret { body.member("device_secret", secret) }
     if !recoveryCodes.isEmpty {
       body.key("recovery_codes")
       body.value(.array(recoveryCodes.map(JSON.string)))
     }
     body.endObject()
     var response = Response(status, json: body.bytes)
-    if isBrowser, let secret = grant.deviceSecret {
+    if isBrowser, let secret {
       try call.set(deviceCookie: secret, in: &response)
     }
     return response.sentOnce()

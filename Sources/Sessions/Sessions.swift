@@ -15,8 +15,6 @@ package import Tenancy
     package let lifetime: Duration
     package let user: UserID
     package let device: DeviceID
-    /// The new secret of the device; nil if the old one stays valid.
-    package let deviceSecret: String?
   }
 
   /// How long a refresh token may be sent again after its exchange.
@@ -145,17 +143,19 @@ package import Tenancy
 /// A wire makes its own tokens of it. Pages need none: the browser has the secret of the device.
 @EventLoop package struct OpenSession {
   package let user: UserID
-  /// The new secret of the device; nil if the old one stays valid.
-  package let deviceSecret: String?
   private let live: LiveSession
   private let style: SessionStyle
+  private let master: MasterKey
+
+  /// The new secret of the device; nil if the old one stays valid.
+  package var deviceSecret: String? { live.deviceSecret?.text(master) }
 
   /// From here on, the request acts as the user of the session.
   package init(
     _ live: LiveSession, of user: UserID, as style: SessionStyle, _ context: RequestContext
   ) {
     (self.user, self.live, self.style) = (user, live, style)
-    deviceSecret = live.deviceSecret?.text(context.keys.master)
+    master = context.keys.master
     context.principal = Principal(
       user, live.session, live.device, in: context.app.id, scopes: Scopes(live.scope)
     )
@@ -170,11 +170,10 @@ package import Tenancy
       refreshToken: Sessions.signedRefreshToken(as: style, context)
         ?? Credential(
           .refreshToken, of: user, part: live.session, number: live.generation, salt: live.salt
-        ).text(context.keys.master),
+        ).text(master),
       lifetime: context.app.sessionSettings.accessTokenLifetime,
       user: user,
-      device: live.device,
-      deviceSecret: deviceSecret
+      device: live.device
     )
   }
 }

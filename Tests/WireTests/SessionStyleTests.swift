@@ -46,14 +46,15 @@ import WireKit
     let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     let context = try await world.context(of: cast.app)
-    let opened = try await Users.signInAnonymously(as: Self.style, context).tokens(context)
+    let session = try await Users.signInAnonymously(as: Self.style, context)
+    let opened = try await session.tokens(context)
     let body = #"{"refresh_token":"\#(opened.refreshToken)"}"#
     let refresh = cast.question(.post, "/v1/token/refresh", body)
     #expect(try await cast.expect(401, refresh).code == "refresh_token_invalid")
     // The refused attempt did not use up the token, and the session continues in its own wire.
     let again = try await Sessions.refresh(opened.refreshToken, as: Self.style, context)
       .tokens(context)
-    let secret = try #require(opened.deviceSecret)
+    let secret = try #require(session.deviceSecret)
     var change = cast.question(.put, "/v1/device/active", #"{"user_id":"\#(opened.user)"}"#)
     change.fields[.device] = secret
     #expect(try await cast.expect(409, change).code == "not_logged_in")

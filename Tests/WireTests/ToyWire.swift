@@ -145,7 +145,7 @@ struct ToyWire: Wire {
         return text(
           """
           access_token=\(grant.accessToken)&refresh_token=\(grant.refreshToken)\
-          &device=\(grant.deviceSecret ?? "")
+          &device=\(session.deviceSecret ?? "")
           """)
       },
       Route(.get, "/toy/{app}/device", access: .device, summary: "Say that it is known") { _ in

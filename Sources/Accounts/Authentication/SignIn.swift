@@ -151,9 +151,11 @@ import Postgres
     let device = known?.id ?? DeviceID()
     let secret = known.flatMap { $0.isBare ? $0.secret : nil } ?? Credential(.device, of: device)
     let live = LiveSession(on: device, scope: style.scopes.text, deviceSecret: secret)
+    let shown = known?.secret.hash(master)
+    // A bare device keeps its secret.
+    let kept = known?.isBare == true ? shown : nil
     let entered = transaction.send(
-      SessionCreationQueries.enterDevice, device, app, known?.secret.hash(master),
-      secret.hash(master), user
+      SessionCreationQueries.enterDevice, device, app, shown, kept ?? secret.hash(master), user
     )
     let room =
       known == nil
