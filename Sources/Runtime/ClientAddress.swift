@@ -2,12 +2,16 @@ package import Outbound
 
 /// The network address of a client, as a trusted web server has sent it.
 package struct ClientAddress: Sendable {
-  /// Parsed on use, as most requests do not use it.
-  private let sent: String?
+  private let ip: IPAddress?
+  /// Whether the client is on this machine.
+  ///
+  /// nginx sends `unix:` for a client on a Unix socket.
+  package let isLocal: Bool
 
-  package init(_ text: String?) { sent = text }
-
-  private var ip: IPAddress? { sent.flatMap(IPAddress.init) }
+  package init(_ text: String?) {
+    ip = text.flatMap(IPAddress.init)
+    isLocal = text == "unix:" || ip?.isLoopback == true
+  }
 
   /// The IP address in one spelling, with mapped IPv4 as IPv4; nil if the text is no IP address.
   package var text: String? { ip?.description }
@@ -17,11 +21,6 @@ package struct ClientAddress: Sendable {
 
   /// The site of the network, as `IPAddress.site` has it; nil without an address.
   package var site: [UInt8]? { ip?.site }
-
-  /// Whether the client is on this machine.
-  ///
-  /// nginx sends `unix:` for a client on a Unix socket.
-  package var isLocal: Bool { sent == "unix:" || ip?.isLoopback == true }
 
   /// Returns whether the client is in one of the networks.
   package func isIn(_ networks: [IPNetwork]) -> Bool {

@@ -61,7 +61,8 @@ package import Postgres
     set { knownPrincipal = newValue }
   }
 
-  package var address: ClientAddress { owner?.clientAddress ?? ClientAddress(nil) }
+  /// The address of the client, which most requests do not use.
+  package lazy var address = owner?.clientAddress ?? ClientAddress(nil)
 
   /// The `User-Agent`, at most 512 characters.
   package var agent: String? {
