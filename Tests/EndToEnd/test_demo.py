@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import unittest
 
 from browser import Browser
 from machine import functions, free_port
@@ -51,23 +52,52 @@ class Demo(Case):
         self.browser.wait(lambda: self.browser.has(selector), selector)
         self.browser.find(selector).click()
 
-    def test_a_user_signs_up_edits_metadata_switches_and_signs_out(self):
+    def set(self, name, value):
+        """Changes a setting in the form, as a user does."""
+        if name == "theme":
+            self.browser.find(f"[name=theme][value={value}]").click()
+        else:
+            self.browser.type(f"#{name}", value)
+
+    def save(self, said, **settings):
+        for name, value in settings.items():
+            self.set(name, value)
+        self.browser.script("document.getElementById('status').textContent = ''")
+        self.press("#settings button")
+        self.status(said)
+
+    def stored(self):
+        return json.loads(self.browser.find("#stored").get_property("textContent"))
+
+    def scheme(self):
+        return self.browser.script("return getComputedStyle(document.documentElement).colorScheme")
+
+    def open(self, said):
         self.browser.open(f"http://127.0.0.1:{self.port}/demo/")
-        self.status("signed out")
+        self.status(said)
+
+    def sign_up(self, email):
         self.press("#sign-up")
-        self.fill(email="ada@example.com", new_password=self.PASSWORD)
-        self.status("You are signed in.")
-        self.assertEqual(self.browser.find("#email").text, "ada@example.com")
+        self.fill(email=email, new_password=self.PASSWORD)
+        self.status("You're signed in.")
+
+    def quiet(self):
+        self.assertEqual([line for line in self.browser.complaints()
+                          if not any(words in line for words in ["400", "412", "favicon"])], [])
+
+    def test_a_user_signs_up_chooses_a_theme_switches_and_signs_out(self):
+        self.open("You're signed out.")
+        self.sign_up("ada@example.com")
+        self.assertEqual(self.browser.find("#name").text, "ada@example.com")
         self.browser.wait(
             lambda: self.browser.script("return document.images[0].naturalWidth"), "the picture")
-        self.browser.script('document.getElementById("text").value = \'{"theme": "dark"}\'')
-        self.press("#metadata button")
-        self.status("Saved.")
-        text = self.browser.find("#text").get_property("value")
-        self.assertEqual(json.loads(text), {"theme": "dark"})
-        self.browser.script('document.getElementById("text").value = \'{"theme"\'')
-        self.press("#metadata button")
-        self.status("Error: ")
+        # The theme of the metadata is that of the page, also when it is opened again.
+        self.assertEqual(self.scheme(), "light dark")
+        self.save("Saved.", theme="dark", note="Buy milk")
+        self.assertEqual(self.stored(), {"theme": "dark", "note": "Buy milk"})
+        self.open("You're signed in.")
+        self.assertEqual(self.scheme(), "dark")
+        self.assertEqual(self.browser.find("#note").get_property("value"), "Buy milk")
         # Another user of the same browser, and back.
         self.press("#switch")
         self.press("form[action$='/another'] button")
@@ -75,13 +105,63 @@ class Demo(Case):
         self.browser.driver.back()
         self.press("a[href$='/sign-up']")
         self.fill(email="grace@example.com", new_password=self.PASSWORD)
-        self.status("You are signed in.")
-        self.assertEqual(self.browser.find("#email").text, "grace@example.com")
+        self.status("You're signed in.")
+        self.assertEqual(self.browser.find("#name").text, "grace@example.com")
+        self.assertEqual(self.scheme(), "light dark")
         self.press("#sign-out")
-        self.status("signed out")
+        self.status("You're signed out.")
         self.press("#sign-in")
         # Ada is still signed in, and is not signed in silently.
         self.browser.wait(lambda: self.browser.has("h1"), "a page")
         self.assertNotIn("/demo/", self.browser.driver.current_url)
-        self.assertEqual([line for line in self.browser.complaints()
-                          if "400" not in line and "favicon" not in line], [])
+        self.quiet()
+
+    def test_two_tabs_change_the_same_settings(self):
+        self.open("You're signed out.")
+        self.sign_up("ada@example.com")
+        self.save("Saved.", note="Buy milk")
+        first = self.browser.driver.current_window_handle
+        # The user needs no second sign-in.
+        self.press("#second")
+        self.browser.wait(lambda: len(self.browser.driver.window_handles) == 2, "the tab")
+        second = next(tab for tab in self.browser.driver.window_handles if tab != first)
+        self.browser.driver.switch_to.window(second)
+        self.status("You're signed in.")
+        self.save("Saved.", note="Buy bread")
+        self.browser.driver.switch_to.window(first)
+        self.save("Another tab was faster.", note="Buy cheese")
+        self.assertEqual(self.browser.find("#versions").text.split("\n"), [
+            "Before", "note: Buy milk", "Theirs, stored now", "note: Buy bread",
+            "Yours", "note: Buy cheese"])
+        self.assertEqual(self.browser.faults_of_views(), [])
+        self.press("#keep-mine")
+        self.status("Saved.")
+        self.assertEqual(self.stored()["note"], "Buy cheese")
+        self.assertFalse(self.browser.find("#conflict").is_displayed())
+        # The other tab changes another setting, which is no conflict.
+        self.browser.driver.switch_to.window(second)
+        self.save("Saved.", theme="light")
+        self.assertEqual(self.stored(), {"theme": "light", "note": "Buy cheese"})
+        # The first tab wants both, and drops one.
+        self.browser.driver.switch_to.window(first)
+        self.save("Another tab was faster.", theme="dark", note="Buy tea")
+        self.assertIn("theme: light", self.browser.find("#versions").text)
+        self.press("#keep-theirs")
+        self.status("Saved.")
+        self.assertEqual(self.stored(), {"theme": "light", "note": "Buy tea"})
+        self.assertEqual(self.scheme(), "light")
+        self.quiet()
+
+    def test_the_page_is_accessible_and_fits(self):
+        self.open("You're signed out.")
+        self.assertEqual(self.browser.faults_of_views(), [])
+        self.sign_up("ada@example.com")
+        self.assertEqual(self.browser.faults_of_views(), [])
+        for scheme in ["light", "dark"]:
+            self.browser.emulate(scheme, 320)
+            self.assertLessEqual(
+                self.browser.script("return document.documentElement.scrollWidth"), 320)
+
+
+if __name__ == "__main__":
+    unittest.main()

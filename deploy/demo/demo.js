@@ -1,10 +1,12 @@
-// Signs a user in with OpenID Connect (code and PKCE), and edits the metadata of the user.
-// A library does the same in fewer lines; this page shows each request.
+// Signs a user in with OpenID Connect (code and PKCE), and keeps the settings of the user.
+// A library does the first part in fewer lines; this page shows each request.
 
 const { clientID } = await (await fetch("client.json")).json();
 const issuer = location.origin;
 const page = location.origin + location.pathname;
 const element = (id) => document.getElementById(id);
+
+// ——— Sign-in ———
 
 /** Returns bytes in base64url. */
 const base64url = (bytes) =>
@@ -68,53 +70,157 @@ function claims(token) {
   return JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (c) => c.charCodeAt(0))));
 }
 
-async function show(tokens) {
-  const call = async (method, body) => {
-    const response = await fetch(`${issuer}/v1/me/metadata`, {
-      method,
-      headers: { Authorization: `Bearer ${tokens.access_token}`, "Content-Type": "application/json" },
-      body,
-    });
-    const answer = await response.json();
-    if (!response.ok) throw new Error(`${answer.title} ${answer.detail ?? ""}`);
-    return JSON.stringify(answer, null, 2);
-  };
-  const user = claims(tokens.id_token);
-  element("picture").src = user.picture;
-  element("name").textContent = user.name;
-  element("email").textContent = user.email;
-  element("text").value = await call("GET");
-  element("metadata").onsubmit = (event) => {
-    event.preventDefault();
-    attempt(async () => {
-      element("text").value = await call("PUT", element("text").value);
-      return "Saved.";
-    });
-  };
-  element("switch").onclick = () => signIn({ prompt: "select_account" });
-  element("sign-out").onclick = () =>
-    location.assign(`${issuer}/oidc/logout?` + new URLSearchParams({
-      id_token_hint: tokens.id_token,
-      post_logout_redirect_uri: page,
-    }));
-  element("user").hidden = false;
-  return "You are signed in.";
+/** The tokens of this tab, which stay when it is reloaded. */
+let tokens = JSON.parse(sessionStorage.getItem("tokens"));
+
+function keep(newTokens) {
+  tokens = newTokens;
+  if (tokens) sessionStorage.setItem("tokens", JSON.stringify(tokens));
+  else sessionStorage.removeItem("tokens");
 }
 
-/** Shows the result of some work, or its error. */
-async function attempt(work) {
+/** Sends a request with the access token. */
+async function send(method, path, headers = {}, body) {
+  const response = await fetch(issuer + path, {
+    method,
+    headers: { Authorization: `Bearer ${tokens.access_token}`, ...headers },
+    body: body && JSON.stringify(body),
+  });
+  // The token has expired, or the user has ended the session.
+  if (response.status === 401) keep(null);
+  return response;
+}
+
+/** Returns the JSON of a response. */
+async function json(response) {
+  const answer = await response.json();
+  if (!response.ok) throw new Error([answer.title, answer.detail].filter(Boolean).join(" "));
+  return answer;
+}
+
+// ——— The metadata, and conflicts between tabs ———
+
+/** The metadata as this tab last read it, with its version. */
+let base = { settings: {}, version: null };
+
+/** Sends a request about the metadata. Returns the metadata and its version; null for a conflict. */
+async function metadata(method, headers, body) {
+  const response = await send(method, "/v1/me/metadata", headers, body);
+  if (response.status === 412) return null;
+  return { settings: await json(response), version: response.headers.get("ETag") };
+}
+
+/** Stores changes of a version; returns null if that is no longer the newest one. */
+const store = (changes, version) =>
+  metadata("PATCH", { "Content-Type": "application/merge-patch+json", "If-Match": version }, changes);
+
+/** Saves the form. Two tabs may change different settings, but not the same one. */
+async function save() {
+  const mine = typed();
+  const changed = Object.keys(mine).filter((name) => mine[name] !== (base.settings[name] ?? ""));
+  const changes = Object.fromEntries(changed.map((name) => [name, mine[name]]));
+  let saved = await store(changes, base.version);
+  while (!saved) {
+    const theirs = await metadata("GET");
+    const isOpen = (name) => (theirs.settings[name] ?? "") !== (base.settings[name] ?? "")
+      && theirs.settings[name] !== mine[name];
+    const open = changed.filter(isOpen);
+    if (open.length > 0) return ask(open, changes, theirs);
+    saved = await store(changes, theirs.version);
+  }
+  showSettings(saved);
+  return "Saved.";
+}
+
+/** Shows what was there before, what is there now and what the user wants, and lets the user choose. */
+function ask(names, changes, theirs) {
+  const row = (label, settings) => {
+    const [box, term, value] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
+    term.textContent = label;
+    value.textContent = names.map((name) => `${name}: ${settings[name] ?? "–"}`).join("\n");
+    box.append(term, value);
+    return box;
+  };
+  element("versions").replaceChildren(
+    row("Before", base.settings), row("Theirs, stored now", theirs.settings), row("Yours", changes));
+  const choose = (kept) => work(async () => {
+    // Their version is now the base, and their values replace those that the user drops.
+    if (!kept) for (const name of names) delete changes[name];
+    base = theirs;
+    showSettings({ ...theirs, settings: { ...theirs.settings, ...changes } }, theirs);
+    return save();
+  });
+  element("keep-mine").onclick = () => choose(true);
+  element("keep-theirs").onclick = () => choose(false);
+  element("conflict").hidden = false;
+  element("conflict").focus();
+  return "Another tab was faster. Choose what to keep.";
+}
+
+// ——— The page ———
+
+/** Returns the settings in the form. */
+const typed = () => Object.fromEntries(new FormData(element("settings")));
+
+/** Gives the page a theme; "system" follows the browser. */
+function apply(theme) {
+  document.documentElement.dataset.theme = theme;
+}
+
+/** Shows settings in the form; `stored` is what Dossier has. */
+function showSettings(shown, stored = shown) {
+  base = stored;
+  const { theme, note } = element("settings").elements;
+  theme.value = ["light", "dark"].includes(shown.settings.theme) ? shown.settings.theme : "system";
+  note.value = shown.settings.note ?? "";
+  apply(theme.value);
+  element("stored").textContent = JSON.stringify(stored.settings, null, 2);
+  element("conflict").hidden = true;
+}
+
+async function showUser() {
+  const user = await json(await send("GET", "/userinfo"));
+  element("picture").src = user.picture;
+  // A user who has chosen no name has the address as name.
+  element("name").textContent = user.name;
+  element("email").textContent = user.name === user.email ? "" : user.email;
+  showSettings(await metadata("GET"));
+  for (const id of ["user", "session"]) element(id).hidden = false;
+  return "You're signed in.";
+}
+
+/** Does some work, and shows its result or its error. */
+async function work(task) {
+  const status = element("status");
   try {
-    element("status").textContent = await work();
+    status.textContent = await task();
+    status.className = "";
   } catch (error) {
-    element("status").textContent = `Error: ${error.message}`;
+    status.textContent = `Error: ${error.message}`;
+    status.className = "error";
   }
 }
 
 element("sign-in").onclick = () => signIn();
 element("sign-up").onclick = () => signIn({ screen_hint: "signup" });
-await attempt(async () => {
-  const tokens = await finish();
-  if (tokens) return show(tokens);
-  element("guest").hidden = false;
-  return "You're signed out.";
+element("switch").onclick = () => signIn({ prompt: "select_account" });
+element("sign-out").onclick = () => {
+  const { id_token } = tokens;
+  keep(null);
+  location.assign(`${issuer}/oidc/logout?` + new URLSearchParams({
+    id_token_hint: id_token,
+    post_logout_redirect_uri: page,
+  }));
+};
+element("settings").onchange = () => apply(typed().theme);
+element("settings").onsubmit = (event) => {
+  event.preventDefault();
+  work(save);
+};
+
+await work(async () => {
+  const answer = await finish();
+  if (answer) keep(answer);
+  return tokens ? showUser() : "You're signed out.";
 });
+element("guest").hidden = tokens !== null;
