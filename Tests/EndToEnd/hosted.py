@@ -60,6 +60,9 @@ class Page(html.parser.HTMLParser):
         elif tag == "a":
             self.link = attributes["href"]
 
+    def handle_startendtag(self, tag, attributes):
+        """Only the shapes of icons close themselves."""
+
     def handle_endtag(self, tag):
         while self.open:
             if self.open.pop()[0] == tag:

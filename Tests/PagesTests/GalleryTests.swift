@@ -33,6 +33,7 @@ import Testing
       try write(renderer.stylesheet.text, to: "\(folder)/\(look).css")
       try write(renderer.html(MailTests.code()), to: "\(folder)/\(look).mail-code.html")
       try write(renderer.html(MailTests.link()), to: "\(folder)/\(look).mail-link.html")
+      try write(renderer.html(MailTests.notice), to: "\(folder)/\(look).mail-notice.html")
       for catalog in StructureTests.catalogs {
         for (name, page) in Fixtures().pages {
           let file = "\(folder)/\(look).\(catalog.language).\(name)"

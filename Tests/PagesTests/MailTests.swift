@@ -22,6 +22,25 @@ import Testing
     )
   }
 
+  private static let page = "https://users.example/u/reset"
+
+  static let notice = Mail(
+    subject: "Your Northwind password was changed",
+    text: """
+      The password of your account was changed.
+
+      Time: 17 March 2030, 17:46 UTC.
+
+      If it was you, ignore this email.
+
+      Not you? Reset your password with this email address.
+
+      \(page)
+
+      """,
+    language: "en", secret: page, label: "Secure my account"
+  )
+
   private func document(_ mail: Mail) throws -> HTMLDocument {
     try HTMLDocument(Fixtures.renderer.html(mail))
   }
@@ -135,15 +154,10 @@ import Testing
   }
 
   @Test func `a link alone in its paragraph becomes a button, with the address below`() throws {
-    let url = "https://users.example/u/reset"
-    let mail = Mail(
-      subject: "s", text: "The password was changed.\n\nNot you? Reset it.\n\n\(url)\n",
-      language: "en", secret: url, label: "Secure my account"
-    )
-    let links = try document(mail).all("a")
-    #expect(links.map { $0["href"] } == [url, url])
-    #expect(links.map(\.text) == ["Secure my account", url])
-    #expect(!mail.preheader.contains("users.example"))
+    let links = try document(Self.notice).all("a")
+    #expect(links.map { $0["href"] } == [Self.page, Self.page])
+    #expect(links.map(\.text) == ["Secure my account", Self.page])
+    #expect(!Self.notice.preheader.contains("users.example"))
   }
 
   @Test func `random texts keep their words and their order`() throws {

@@ -152,7 +152,9 @@ extension Page {
       case .mailCode: .sendNewCode
       case .unsentMailCode: .sendCode
       }
-    page.add(label, resend, fields.isEmpty ? .primary : .secondary)
+    var wait: Duration?
+    if case .mailCode = method, errors.isEmpty { wait = resendWait }
+    page.add(label, resend, fields.isEmpty ? .primary : .secondary, wait: wait)
     page.add(.cancel, cancel)
     page.add(.useOtherMethod, to: other)
     page.add(.useAnotherAccount, another, .plain)

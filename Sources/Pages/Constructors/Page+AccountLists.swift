@@ -63,7 +63,9 @@ extension Page {
   {
     var page = accountPage(.yourData, back: back)
     page.introduction = [.message(.downloadIntroduction)]
-    var links = [Link(.message(.downloadData), to: download, download: "account.json")]
+    var links = [
+      Link(.message(.downloadData), to: download, download: "account.json", style: .secondary)
+    ]
     if let deletion { links.append(Link(.message(.deleteAccount), to: deletion)) }
     page.body = [.links(links)]
     return page
