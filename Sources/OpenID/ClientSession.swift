@@ -25,7 +25,8 @@ package struct ClientSession: RowDecodable {
   package let methods: [String]
   /// The issuer of its tokens: one of the hosts of the app.
   let issuer: String
-  let generation: Int
+  /// How often its refresh token was exchanged, plus 1.
+  var generation: Int
   let salt: [UInt8]
 
   /// The name of the style of these sessions.

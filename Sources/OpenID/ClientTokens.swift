@@ -25,27 +25,23 @@ package import Tenancy
     _ text: String, _ scopes: [String]?, for audience: String?, by client: Client,
     at provider: Provider, _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
+    guard var session = try await ClientSessions.session(of: text, context),
+      session.client == client.id
+    else { throw try await refusal(of: text, context) }
     // A refusal must not use the token up.
-    if let before = try await ClientSessions.session(of: text, context), before.client == client.id
-    {
-      guard before.issuer.hasSameBytes(as: provider.issuer) else { throw .invalidRefreshToken }
-      _ = try before.granting(scopes)
-      try provider.require(audience, toBe: before.audience)
-      _ = try await TokenIssue.audience(of: before, context)
-    }
-    let (user, live): (UserID, LiveSession)
+    guard session.issuer.hasSameBytes(as: provider.issuer) else { throw .invalidRefreshToken }
+    let granted = try session.granting(scopes)
+    try provider.require(audience, toBe: session.audience)
+    _ = try await TokenIssue.audience(of: session, context)
     do throws(Failure) {
-      (user, live) = try await Sessions.rotate(
+      let rotated = try await Sessions.rotate(
         text, of: ClientSession.style, client: client.id.text,
         for: client.settings.refreshTokenLifetime, context
       )
+      session.generation = rotated.live.generation
     } catch .invalidRefreshToken {
       throw try await refusal(of: text, context)
     }
-    guard let session = try await ClientSessions.find(live.session, of: user, context) else {
-      throw .invalidRefreshToken
-    }
-    let granted = try session.granting(scopes)
     return try await TokenIssue.tokens(of: session, granted, for: client, at: provider, context)
   }
 

@@ -87,11 +87,13 @@ class StatementCounts(Auth0Case):
         self.check(mark, 37, requests)
         self.checked(10, lambda mark: party.exchange(code, headers=mark))
         # The browser is signed in.
-        party = Party(self, self.page)
+        party = Party(self, self.page, scope="openid offline_access")
         mark, requests = self.visit(lambda: self.visitor.open(party.path))
         code = party.code(self.visitor.page)
         self.check(mark, 8, requests)
-        self.checked(10, lambda mark: party.exchange(code, headers=mark))
+        tokens = self.checked(10, lambda mark: party.exchange(code, headers=mark)).json
+        self.checked(4, lambda mark: party.token(
+            grant_type="refresh_token", refresh_token=tokens["refresh_token"], headers=mark))
 
     # The APIs
 
