@@ -19,7 +19,7 @@ package import Postgres
   package func send<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) -> Sent<Row> {
-    Sent(statement: engine.send(statement, repeat each values), context: context)
+    send(PendingQuery(statement, repeat each values), returning: Row.self)
   }
 
   /// Sends a prepared call, like the function above.
@@ -53,11 +53,7 @@ package import Postgres
   package func run<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>, _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    do throws(DatabaseError) {
-      return try await engine.run(statement, repeat each values)
-    } catch {
-      throw context.failure(error)
-    }
+    try await send(statement, repeat each values).rows()
   }
 
   /// Checks that the principal may access a user, as `RequestContext.requireSession` does.
