@@ -60,20 +60,17 @@ import Postgres
             let isNew = credential.isOfNewUser
             if !isNew { _ = transaction.send(SessionsQueries.lockUser, credential.user) }
             if let device { _ = transaction.send(DevicesQueries.lock, device.id) }
-            let written = try await write(transaction)
+            var sent = SentWrites()
+            sent.add(try await write(transaction))
             let enrolled =
               asksForFactor && methods.isEmpty
               ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction) : nil
             // A first step that needs a second one counts apart.
-            var counted =
-              isNew || enrolled != nil ? nil : ofSessions().sendSpending(in: transaction)
-            let checked = isNew ? nil : credential.sendCheck(in: transaction)
-            // The mail about a new device waits for a statement, so these errors must come first.
-            let waits = enrolled != nil || !isNew && context.app.mailSettings.tellsNewDevices
-            if waits {
-              try await written()
-              try await counted?()
-              try await checked?()
+            if !isNew, enrolled == nil { sent.add(ofSessions().sendSpending(in: transaction)) }
+            if !isNew { sent.add(credential.sendCheck(in: transaction)) }
+            // A wait for a later statement must not hide these errors.
+            if enrolled != nil || !isNew && context.app.mailSettings.tellsNewDevices {
+              try await sent.wait()
             }
             if let enrolled {
               let secondStep = try await SecondFactorFlow.begin(
@@ -85,29 +82,21 @@ import Postgres
                 try await limiter?.succeed(in: transaction)
                 return .failure(secondStep)
               }
-              if !isNew { counted = ofSessions().sendSpending(in: transaction) }
+              if !isNew { sent.add(ofSessions().sendSpending(in: transaction)) }
             }
             if !isNew {
               try await NewDevice.tell(credential, on: device?.id, in: transaction)
             }
-            let isEnough =
-              asksForFactor || !methods.isEmpty
-              ? nil : SecondFactorFlow.sendNeedsNone(after: credential, in: transaction)
+            if !asksForFactor, methods.isEmpty {
+              sent.add(SecondFactorFlow.sendNeedsNone(after: credential, in: transaction))
+            }
             let (live, created) = sendSession(
               by: credential, secondFactor: methods, on: device, as: style, in: transaction
             )
-            let givenBack = limiter?.sendSuccess(in: transaction)
+            sent.add(created)
+            sent.add(limiter?.sendSuccess(in: transaction))
             transaction.sendCommit()
-            if !waits {
-              try await written()
-              try await counted?()
-              try await checked?()
-            } else if enrolled != nil {
-              try await counted?()
-            }
-            try await isEnough?()
-            try await created()
-            try await givenBack?()
+            try await sent.wait()
             return .success(live)
           }.get()
           break
@@ -209,5 +198,21 @@ import Postgres
       try await opened.rows()
     }
     return (live, created)
+  }
+}
+
+/// Writes of a transaction that were sent, whose errors are awaited in their order.
+@EventLoop private struct SentWrites {
+  private var waiting: [Completion] = []
+
+  mutating func add(_ completion: Completion?) {
+    if let completion { waiting.append(completion) }
+  }
+
+  /// Waits for what was added since the last call.
+  mutating func wait() async throws(Failure) {
+    let all = waiting
+    waiting = []
+    for completion in all { try await completion() }
   }
 }
