@@ -1,6 +1,8 @@
 """The guides for each kind of app, followed word for word from an empty folder."""
 
 import contextlib
+import http.client
+import json
 import os
 import pathlib
 import re
@@ -10,7 +12,6 @@ import unittest
 import urllib.parse
 
 import jwt
-import requests
 
 from browser import Browser
 from hosted import PASSWORD, HostedCase
@@ -63,7 +64,6 @@ class GuideCase(HostedCase):
         folder = tempfile.TemporaryDirectory(prefix="dossier-guide-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.dossier = f"http://127.0.0.1:{self.site.port}"
         self.port = free_port()
         self.home = f"http://127.0.0.1:{self.port}/"
         self.values = {}
@@ -291,7 +291,7 @@ class Apps(GuideCase):
         (self.folder / file).write_text(self.written(text))
         start = list(steps(PAGE, "Run it"))[0][2]
         with subprocess.Popen(self.written(start).split(), cwd=self.folder,
-                              stderr=subprocess.DEVNULL) as process:
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 wait_until(lambda: is_listening(self.port), what="the page")
                 self.browser.open(self.home + file)
@@ -342,12 +342,18 @@ class APIs(GuideCase):
             file.write(self.written(next(text for name, _, text in found if name)))
 
     def call(self, token=None, method="GET"):
+        """Calls the API. Returns the status and the body of its response."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return requests.request(method, self.home + "posts", headers=headers, timeout=60)
+        connection.request(method, "/posts", headers=headers)
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+        connection.close()
+        return answer.status, body
 
     def refused(self, token, error):
-        answer = self.call(token)
-        self.assertEqual((answer.status_code, answer.json()["error_description"]), (401, error))
+        status, body = self.call(token)
+        self.assertEqual((status, body.get("error_description")), (401, error))
 
     def test_each_kind_of_app_is_registered(self):
         for guide, heading in [
@@ -360,7 +366,7 @@ class APIs(GuideCase):
         job = next(text for name, _, text in steps(PROGRAM, "Call an API of yours") if name == "job.py")
         (self.folder / "job.py").write_text(self.written(job))
         with self.served(API, "Write the API", "venv/bin/flask"):
-            self.assertEqual(self.call().status_code, 401)
+            self.assertEqual(self.call()[0], 401)
             printed = self.script(start)
             self.assertIn("200", printed)
             self.assertIn(f'{self.values["CLIENT_ID"]}@clients', printed)
@@ -398,9 +404,8 @@ class APIs(GuideCase):
         tokens = signed_in(audience=self.AUDIENCE, scope=scope)
         good = tokens["access_token"]
         with self.restarted():
-            answer = self.call(good)
-            self.assertEqual(answer.json()["user"], claims(tokens["id_token"])["sub"])
-            self.assertEqual(self.call(good, "DELETE").status_code, 200)
+            self.assertEqual(self.call(good)[1]["user"], claims(tokens["id_token"])["sub"])
+            self.assertEqual(self.call(good, "DELETE")[0], 200)
             # A token for another API, an ID token, and a token of /v1.
             self.refused(signed_in(scope="openid")["access_token"], "InvalidAudienceError")
             self.refused(tokens["id_token"], "InvalidAudienceError")
@@ -408,7 +413,7 @@ class APIs(GuideCase):
             self.refused(own["access_token"], "PyJWKClientError")
             # Without the scope.
             lesser = signed_in(audience=self.AUDIENCE, scope="openid write:posts")["access_token"]
-            self.assertEqual(self.call(lesser).status_code, 403)
+            self.assertEqual(self.call(lesser)[0], 403)
             # Tokens that Dossier has not signed.
             head, body, signature = good.split(".")
             self.refused(f"{head}.{body}.{signature[:-8]}AAAAAAAA", "InvalidSignatureError")
@@ -417,7 +422,7 @@ class APIs(GuideCase):
             kid = jwt.get_unverified_header(good)["kid"]
             none = base64url(f'{{"alg":"none","kid":"{kid}"}}'.encode())
             self.refused(f"{none}.{body}.", "InvalidAlgorithmError")
-            keys = requests.get(f"{self.dossier}/.well-known/jwks.json", timeout=60).text
+            keys = self.site.get("/.well-known/jwks.json").body.decode()
             hmac = jwt.encode({**claims(good)}, keys, "HS256", {"kid": kid})
             self.refused(hmac, "InvalidAlgorithmError")
             self.refused("x", "DecodeError")
@@ -425,8 +430,8 @@ class APIs(GuideCase):
             # After the sign-out, the token is valid until it expires; introspection refuses it at once.
             self.visitor.open("/oidc/logout?" + urllib.parse.urlencode(
                 {"id_token_hint": tokens["id_token"]}))
-            self.assertEqual(self.call(good).status_code, 200)
-            self.assertEqual(self.call(good, "DELETE").status_code, 401)
+            self.assertEqual(self.call(good)[0], 200)
+            self.assertEqual(self.call(good, "DELETE")[0], 401)
 
     @contextlib.contextmanager
     def restarted(self):
@@ -442,11 +447,7 @@ class APIs(GuideCase):
 
     def test_an_expired_token_is_refused(self):
         """The clock of the API is a day ahead."""
-        self.follow_program()
-        token = requests.post(
-            f"{self.dossier}/oauth/token", timeout=60,
-            auth=(self.values["CLIENT_ID"], self.values["CLIENT_SECRET"]),
-            data={"grant_type": "client_credentials", "audience": self.AUDIENCE}).json()
+        token = json.loads(self.follow_program())["access_token"]
         (self.folder / "sitecustomize.py").write_text(
             "import datetime\n"
             "class Ahead(datetime.datetime):\n"
@@ -455,7 +456,7 @@ class APIs(GuideCase):
             "        return super().now(tz) + datetime.timedelta(days=2)\n"
             "datetime.datetime = Ahead\n")
         with self.served(API, "Write the API", "venv/bin/flask"):
-            self.assertEqual(self.call(token["access_token"]).status_code, 200)
+            self.assertEqual(self.call(token)[0], 200)
         self.environment["PYTHONPATH"] += f":{self.folder}"
         with self.restarted():
-            self.refused(token["access_token"], "ExpiredSignatureError")
+            self.refused(token, "ExpiredSignatureError")

@@ -227,14 +227,8 @@ class Libraries(HostedCase):
                  if field in self.sent]
         self.assertEqual(found or ["neither"], sent or ["neither"])
 
-    def test_authlib_with_flask(self):
-        self.check("Authlib with Flask")
-
     def test_authlib_with_fastapi(self):
         self.check("Authlib with FastAPI or Starlette")
-
-    def test_authlib_with_django(self):
-        self.check("Authlib with Django")
 
     def test_flask_oidc(self):
         self.check("flask-oidc")
