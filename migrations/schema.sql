@@ -278,6 +278,28 @@ COMMENT ON FUNCTION public.require(holds boolean) IS 'Raises an error unless the
 
 
 --
+-- Name: user_data_scopes(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.user_data_scopes() RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN '{
+    "read:current_user": "See your profile and your data",
+    "create:current_user_metadata": "Add data for you",
+    "update:current_user_metadata": "Change your profile and your data",
+    "delete:current_user_metadata": "Delete your data",
+    "update:current_user_identities": "Change how you sign in, and delete your account"
+  }'::json;
+
+
+--
+-- Name: FUNCTION user_data_scopes(); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.user_data_scopes() IS 'Returns the scopes of the API of /v1 that clients can get for users, with their descriptions.';
+
+
+--
 -- Name: additional_subjects; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -876,7 +898,7 @@ COMMENT ON TABLE public.consents IS 'What users have allowed clients of OpenID C
 -- Name: COLUMN consents.audience; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.consents.audience IS 'The identifier of the resource server; empty for the profile alone.';
+COMMENT ON COLUMN public.consents.audience IS 'The identifier of the API.';
 
 
 --
@@ -2170,7 +2192,7 @@ COMMENT ON TABLE public.resource_servers IS 'APIs of an app that access tokens a
 -- Name: COLUMN resource_servers.identifier; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.resource_servers.identifier IS 'The audience of its tokens, compared by bytes. api/v2/ is the Management API; the issuer precedes it in tokens.';
+COMMENT ON COLUMN public.resource_servers.identifier IS 'The audience of its tokens, compared by bytes. Relative to the issuer are api/v2/, the Management API, and /, the API of /v1.';
 
 
 --

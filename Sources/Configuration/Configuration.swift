@@ -349,6 +349,7 @@ extension RecordShape {
 extension AppCatalog {
   /// The settings and data of all features and wires.
   package static let all = AppCatalog(
-    settings: .all, parts: [DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self]
+    settings: .all,
+    parts: [DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self, UserDataAPI.self]
   )
 }

@@ -68,10 +68,13 @@ package struct Kind: Sendable {
       Kind(
         ResourceServerRecord.self, section: "apis", key: "identifier",
         provided: [
-          ManagementAPI.identifier: JSONObject([
+          ProvidedAPI.management.rawValue: JSONObject([
             ("name", "Management API"), ("skips_consent", false), ("allows_offline_access", true),
             ("scopes", .null),
-          ])
+          ]),
+          ProvidedAPI.userData.rawValue: JSONObject([
+            ("name", "Your data"), ("allows_offline_access", true), ("scopes", .null),
+          ]),
         ]),
       Kind(
         RoleRecord.self, section: "roles", key: "name",

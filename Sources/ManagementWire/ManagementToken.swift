@@ -27,9 +27,9 @@ extension Access {
       let isGranted =
         switch owner {
         case .user(let principal):
-          scopes.contains { ManagementAPI.isOfUser($0) && principal.scopes.contains($0) }
+          scopes.contains { ProvidedAPI.management.isOfUser($0) && principal.scopes.contains($0) }
         case .client(let client):
-          scopes.contains { !ManagementAPI.isOfUser($0) && client.scopes.contains($0) }
+          scopes.contains { !ProvidedAPI.management.isOfUser($0) && client.scopes.contains($0) }
             || !all.isEmpty && all.allSatisfy { client.scopes.contains($0) }
         }
       guard isGranted else {
@@ -49,7 +49,7 @@ extension Access {
     of token: String, for wanted: [String], _ call: Call
   ) async throws(Failure) -> BearerOwner {
     let (context, app) = (call.context, call.context.app.id)
-    let audience = ManagementAPI.audience(of: ManagementAPI.identifier, at: call.issuer)
+    let audience = ProvidedAPI.management.audience(at: call.issuer)
     // A native token names no client.
     guard let (id, isOfUser) = AccessTokens.claimedOwner(of: token) else { throw .tokenInvalid }
     // The user of the path takes no round trip of its own.

@@ -19,7 +19,7 @@ package import Tenancy
   ///   - context: the context of the request.
   /// - Returns: the tokens, with a new refresh token.
   /// - Throws: `.invalidRefreshToken`, `.refreshOfBlockedUser`, `.refreshOfDeletedUser`,
-  ///   `.scopeNotGranted`, `.audienceNotGranted`, `.tooManyAttempts`, `.overloaded`,
+  ///   `.unknownScopes`, `.scopeNotGranted`, `.audienceNotGranted`, `.tooManyAttempts`, `.overloaded`,
   ///   `.databaseUnavailable`.
   package static func refresh(
     _ text: String, _ scopes: [String]?, for audience: String?, by client: Client,
@@ -30,9 +30,12 @@ package import Tenancy
     else { throw try await refusal(of: text, context) }
     // A refusal must not use the token up.
     guard session.issuer.hasSameBytes(as: provider.issuer) else { throw .invalidRefreshToken }
-    let granted = try session.granting(scopes)
+    let server = try await TokenIssue.audience(of: session, context)
     try provider.require(audience, toBe: session.audience)
-    _ = try await TokenIssue.audience(of: session, context)
+    let requested = RequestedScopes(scopes ?? [], at: server)
+    try requested.check(for: client, at: server, of: provider.issuer, context)
+    context.note(withheld: requested.granted.filter { !session.scopes.has(scope: $0) }, from: client)
+    let granted = try session.granting(scopes)
     do throws(Failure) {
       let rotated = try await Sessions.rotate(
         text, of: ClientSession.style, client: client.id.text,
@@ -83,6 +86,7 @@ package import Tenancy
     let all = grant.text.split(separator: " ").map(String.init)
     let granted = scopes ?? all
     let missing = granted.filter { !all.has(scope: $0) }
+    context.note(withheld: missing, from: client)
     guard missing.isEmpty else { throw .scopesNotGranted(missing) }
     return try await TokenIssue.token(of: client, at: server, granted, by: provider, context)
   }

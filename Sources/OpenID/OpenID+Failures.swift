@@ -55,12 +55,12 @@ extension Failure {
   }
 
   static func scopesNotGranted(_ scopes: [String]) -> Failure {
-    let names = scopes.joined(separator: ", ").excerpt(400)
-    return .clientScopesNotGranted("Client has not been granted scopes: \(names)")
+    .clientScopesNotGranted(
+      "Client has not been granted scopes: \(scopes.named(separator: ", "))")
   }
 
   package static func scopeNotGranted(scope: String) -> Failure {
-    .scopeNotGranted("The client has not been granted the scope \(scope.excerpt(200)).")
+    .scopeNotGranted("The client has not been granted the scope \([scope].named()).")
   }
 }
 

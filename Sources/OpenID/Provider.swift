@@ -1,5 +1,6 @@
 package import Accounts
 import Encoding
+import EventLoop
 import JSON
 package import Runtime
 package import Tenancy
@@ -31,10 +32,25 @@ package struct Provider: Sendable {
   /// - Throws: `.audienceNotGranted` if they differ.
   func require(_ audience: String?, toBe granted: String?) throws(Failure) {
     guard let audience = Self.api(audience, at: issuer) else { return }
-    let named = ManagementAPI.identifier(of: audience, at: issuer)
-    guard granted?.hasSameBytes(as: named) == true else {
+    let named = ProvidedAPI.identifier(of: audience, at: issuer)
+    guard let granted, granted.hasSameBytes(as: named) || granted.hasSameBytes(as: audience) else {
       throw .audienceNotGranted(audience: audience)
     }
+  }
+
+  /// Returns the API that a client requests a token for: the one that it names, or else that of `/v1`.
+  ///
+  /// - Parameters:
+  ///   - audience: the audience, as the client names it; nil if it names none.
+  ///   - issuer: the issuer.
+  ///   - context: the context of a request of the app.
+  /// - Returns: nil if the app has no such API.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func server(
+    named audience: String?, at issuer: String, _ context: RequestContext
+  ) async throws(Failure) -> ResourceServer? {
+    try await ResourceServers.find(
+      audience: api(audience, at: issuer) ?? issuer, at: issuer, of: context.app.id, context)
   }
 
   /// Returns the identifier of the API that the parameter `audience` names.
@@ -70,17 +86,6 @@ extension [String] {
     self = []
     for word in text.split(separator: " ").prefix(Self.most).map(String.init)
     where !has(scope: word) { append(word) }
-  }
-
-  /// Reads the scopes that exist, once each, in the order of a request for an API.
-  package init(scopes text: String, at server: ResourceServer?) {
-    self = Self(scopes: text).filter { word in
-      switch StandardScope(rawValue: word) {
-      case .offlineAccess: server?.allowsOfflineAccess ?? true
-      case .some: true
-      case nil: server?.grants(toUsers: word) ?? false
-      }
-    }
   }
 
   package func has(scope: String) -> Bool { contains { $0.hasSameBytes(as: scope) } }

@@ -47,6 +47,9 @@ package struct IssuedTokens: Sendable {
     let server = try await audience(of: session, context)
     let permissions = try await permissions(of: session.user, at: server, context)
     let scopes = server?.granting(requested, by: permissions) ?? requested
+    if scopes.count < requested.count {
+      context.note(withheld: requested.filter { !scopes.has(scope: $0) }, from: client)
+    }
     context.principal = session.principal(in: context.app.id, scopes)
     let lifetime = server?.tokenLifetime ?? usualLifetime
     let user = try await StandardClaims.user(context)
@@ -55,7 +58,7 @@ package struct IssuedTokens: Sendable {
     )
     var audiences =
       session.audience.map {
-        [ManagementAPI.audience(of: $0, at: provider.issuer)]
+        [ProvidedAPI.audience(of: $0, at: provider.issuer)]
       } ?? []
     if session.audience == nil || scopes.contains(.openID) { audiences.append(provider.userInfo) }
     access["aud"] =
@@ -97,7 +100,7 @@ package struct IssuedTokens: Sendable {
   ) async throws(Failure) -> IssuedTokens {
     var claims = JSONObject()
     let subject = "\(client.id)@clients"
-    claims["aud"] = .string(ManagementAPI.audience(of: server.identifier, at: provider.issuer))
+    claims["aud"] = .string(ProvidedAPI.audience(of: server.identifier, at: provider.issuer))
     begin(&claims, for: client, scopes, context)
     add(scopes, to: &claims, of: server)
     claims["gty"] = "client-credentials"

@@ -30,10 +30,11 @@ import WireKit
   ///   - check: a further check of a record to create.
   ///   - change: changes a record.
   ///   - delete: deletes a record.
+  ///   - kept: the errors for records that cannot be deleted.
   /// - Returns: the operations.
   nonisolated static func operations(
     checking check: @escaping Check = { _, _, _ in }, change: @escaping Change = R.change,
-    delete: @escaping Deletion = R.delete
+    delete: @escaping Deletion = R.delete, keeping kept: [Failure] = []
   ) -> [Operation] {
     let (all, one) = (words.path, "\(words.path)/{\(words.parameter)}")
     let selects = words.isOfNamedApp
@@ -78,7 +79,7 @@ import WireKit
         return response(.ok, changed)
       },
       Operation(
-        .delete, one, access: .operator, gives: [.noContent], refuses: [R.missing],
+        .delete, one, access: .operator, gives: [.noContent], refuses: [R.missing] + kept,
         summary: "Delete the \(words.one)"
       ) { (call) async throws(Failure) in
         try await delete(key(in: call), app(of: call), call.context)
@@ -129,12 +130,12 @@ import WireKit
 
 /// The records that have the routes of `RecordResource` only.
 enum RecordResources {
-  static let resourceServers = RecordResource<ResourceServerRecord>.operations {
-    (members, app, call) throws(Failure) in
-    if let app, let identifier = members["identifier"]?.string {
-      try call.context.checkIdentifier(identifier, of: app)
-    }
-  }
+  static let resourceServers = RecordResource<ResourceServerRecord>.operations(
+    checking: { (members, app, call) throws(Failure) in
+      if let app, let identifier = members["identifier"]?.string {
+        try call.context.checkIdentifier(identifier, of: app)
+      }
+    }, keeping: [.providedAPI])
   static let issuers = RecordResource<IssuerRecord>.operations()
   static let roles = RecordResource<RoleRecord>.operations()
 }

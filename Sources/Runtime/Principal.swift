@@ -94,8 +94,16 @@ extension Principal: Bindable {
 /// The scopes of a token, as in OAuth.
 package struct Scopes: Sendable, Equatable {
   package static let readUser = "read:current_user"
+  package static let createMetadata = "create:current_user_metadata"
   package static let updateMetadata = "update:current_user_metadata"
+  package static let deleteMetadata = "delete:current_user_metadata"
   package static let updateIdentities = "update:current_user_identities"
+  /// The scopes that a client can get for a user.
+  ///
+  /// - Source: the scope names of Auth0's management API.
+  package static let ofUser = [
+    readUser, createMetadata, updateMetadata, deleteMetadata, updateIdentities,
+  ]
   /// The scopes of a user's own session.
   package static let user = Scopes("\(readUser) \(updateMetadata) \(updateIdentities)")
 

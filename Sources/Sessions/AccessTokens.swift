@@ -70,7 +70,7 @@ import WebTokens
     else { return nil }
     guard known.expires > clock() else { throw .tokenExpired }
     guard known.principal.app == app else { throw .tokenInvalid }
-    try check(known.audience, for: audience)
+    try check(known, for: audience)
     return known.principal
   }
 
@@ -82,7 +82,7 @@ import WebTokens
   ///   - token: the token as the client sent it.
   ///   - app: the app of the route.
   ///   - audience: the required audience of a token of OpenID Connect, so that the API that receives
-  ///     a token cannot use it at another. Nil for the deployment's URL.
+  ///     a token cannot use it at another. Nil for the API of the app's `/v1`.
   /// - Returns: the principal.
   /// - Throws: `.tokenInvalid`, `.tokenExpired`, `.sessionEnded`, `.databaseUnavailable`.
   package func principal(
@@ -95,13 +95,12 @@ import WebTokens
     guard let expires = claims["exp"]?.number?.int else { throw .tokenInvalid }
     guard expires > now else { throw .tokenExpired }
     let meant = claims["client_id"] == nil ? nil : claims["aud"]?.audiences
-    verified.insert(
-      TokenCache.Entry(
-        token: Array(token.utf8), principal: principal, audience: meant, expires: expires,
-        keys: keys.keys(of: app)
-      )
-    )
-    try check(meant, for: audience)
+    let entry = TokenCache.Entry(
+      token: Array(token.utf8), principal: principal, audience: meant,
+      isForUserData: meant.map { isForUserData($0, from: claims["iss"]?.string ?? "") } ?? true,
+      expires: expires, keys: keys.keys(of: app))
+    verified.insert(entry)
+    try check(entry, for: audience)
     return principal
   }
 
@@ -218,12 +217,31 @@ import WebTokens
     )
   }
 
-  /// Throws `.tokenInvalid` if a token is for other audiences; a native token has nil.
-  private func check(_ audiences: [String]?, for audience: String?) throws(Failure) {
-    let wanted = audience ?? issuer
-    guard let audiences, !audiences.contains(where: { $0.hasSameBytes(as: wanted) }) else { return }
+  /// Returns whether audiences contain the API of the app's `/v1`.
+  ///
+  /// That is the issuer of the token, with its slash or without; also the URL of the deployment.
+  private func isForUserData(_ audiences: [String], from tokenIssuer: String) -> Bool {
+    let own = [tokenIssuer, String(tokenIssuer.dropLast()), issuer]
+    return audiences.contains { own.contains(where: $0.hasSameBytes) }
+  }
+
+  /// Throws `.tokenInvalid` if a token is for other audiences; a native token has none.
+  private func check(_ token: TokenCache.Entry, for audience: String?) throws(Failure) {
+    guard let audience else {
+      if token.isForUserData { return }
+      throw .tokenInvalid(token.audience ?? [], not: "the API of /v1, whose audience is the issuer")
+    }
+    guard let audiences = token.audience,
+      !audiences.contains(where: { $0.hasSameBytes(as: audience) })
+    else { return }
+    throw .tokenInvalid(audiences, not: audience)
+  }
+}
+
+extension Failure {
+  fileprivate static func tokenInvalid(_ audiences: [String], not wanted: String) -> Failure {
     let names = audiences.joined(separator: ", ").excerpt(200)
-    throw .tokenInvalid("The token is for the audience \(names), not for \(wanted).")
+    return .tokenInvalid("The token is for the audience \(names), not for \(wanted).")
   }
 }
 

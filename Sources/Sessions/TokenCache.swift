@@ -14,17 +14,21 @@ struct TokenCache {
     let principal: Principal
     /// The audience; nil for a native token.
     let audience: [String]?
+    /// Whether the token is for the API of the app's `/v1`.
+    let isForUserData: Bool
     let expires: Int
     /// The keys of the app, and how many had been removed when the token was verified.
     let keys: AppKeys
     let removals: Int
 
     @EventLoop init(
-      token: [UInt8], principal: Principal, audience: [String]? = nil, expires: Int, keys: AppKeys
+      token: [UInt8], principal: Principal, audience: [String]? = nil, isForUserData: Bool = true,
+      expires: Int, keys: AppKeys
     ) {
       self.token = token
       self.principal = principal
       self.audience = audience
+      self.isForUserData = isForUserData
       self.expires = expires
       self.keys = keys
       removals = keys.removals

@@ -124,11 +124,22 @@ extension Route {
   func identify(
     _ principal: Principal, scope: String? = nil, proof: Access.Proof
   ) async throws(Failure) {
-    if let scope, !principal.scopes.contains(scope) { throw .insufficientScope(scope: scope) }
+    if let scope { try require(scope, in: principal.scopes) }
     context.principal = principal
     isByToken = true
     guard proof == .fresh, let user = principal.user else { return }
     try await Sessions.requireFreshProof(of: user, context)
+  }
+
+  /// Checks that a user's token has the scope of the route, or a narrower one that suffices.
+  ///
+  /// - Throws: `.insufficientScope`.
+  func require(_ scope: String, in scopes: Scopes) throws(Failure) {
+    if scopes.contains(scope) { return }
+    let isDeletion = request.method == .delete && scope == Scopes.updateMetadata
+    guard isDeletion, scopes.contains(Scopes.deleteMetadata) else {
+      throw .insufficientScope(scope: scope)
+    }
   }
 
   /// Makes an API client the principal of the request.

@@ -100,7 +100,7 @@ extension Service {
         let user = try tokens.known(field.extracting(start...), app: app.id)
       else { return false }
       call.app = app
-      guard user.scopes.contains(scope) else { throw .insufficientScope(scope: scope) }
+      try call.require(scope, in: user.scopes)
       call.context.principal = user
       call.isByToken = true
       return true

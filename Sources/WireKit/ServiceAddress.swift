@@ -16,8 +16,8 @@ package import Runtime
 
   /// Returns why a text cannot be the identifier of an API of an app; nil if it can.
   ///
-  /// Each app has its Management API, and each token is for `/userinfo`. The bare URL of the server is
-  /// the audience of `/v1`.
+  /// Each app has its Management API and that of `/v1`, and each token is for `/userinfo`. Operators
+  /// may name the URL of the server without a slash, as they did before each app had the API of `/v1`.
   fileprivate func fault(inIdentifier text: String, of app: App) -> FieldError? {
     let origins = [fallback] + app.hosts.flatMap { ["https://\($0)", "http://\($0)"] }
     let own = origins.flatMap { ["\($0)/", "\($0)/userinfo", "\($0)/api/v2", "\($0)/api/v2/"] }

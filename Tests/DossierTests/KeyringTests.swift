@@ -118,6 +118,28 @@ import WebTokens
     }
   }
 
+  @Test @EventLoop func `a token of a client is for the API of v1 or for another`() async throws {
+    let worker = try await workers(1)[0]
+    defer { worker.stop() }
+    var claims = try #require(SignedToken(try await worker.token())?.claims)
+    claims["client_id"] = "client"
+    claims["iss"] = "https://one.example/"
+    let signer = try await worker.keys.signer(for: worker.app, .openID)
+    for (audience, isGood) in [
+      ("https://one.example/", true), ("https://one.example", true), ("https://test.example", true),
+      (["https://other", "https://one.example/"], true), (["https://one.example/userinfo"], false),
+      ("https://two.example/", false), ("https://one.example//", false), ("", false), ([], false),
+      ("/", false),
+    ] as [(JSON, Bool)] {
+      claims["aud"] = audience
+      let token = try signer.token(claims, as: .access)
+      // The second time, the token is known.
+      for _ in 0..<2 {
+        #expect((await worker.refusal(of: token) == nil) == isGood, "\(audience.text)")
+      }
+    }
+  }
+
   @Test @EventLoop func `a rotation ends no session on any worker`() async throws {
     let workers = try await workers(2)
     let (first, second) = (workers[0], workers[1])

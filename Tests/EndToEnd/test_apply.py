@@ -214,10 +214,10 @@ class Applies(Files):
                          [("change", "app"), ("delete", "client"), ("delete", "API"),
                           ("delete", "index"), ("delete", "schema")])
         self.assertEqual(self.content(self.app), {"roles": {"Editor": {}}})
-        # Neither other apps, nor the API of each app, nor clients of the operator.
+        # Neither other apps, nor the APIs of each app, nor clients of the operator.
         self.assertEqual(self.apply(kept, "--prune"), [])
-        self.assertEqual([api["identifier"] for api in self.site.dossier(
-            "resource-server", "list", "--app", self.app)], ["api/v2/"])
+        self.assertEqual({api["identifier"] for api in self.site.dossier(
+            "resource-server", "list", "--app", self.app)}, {"api/v2/", "/"})
 
     def test_check_and_consent(self):
         path = self.file(self.of_app(settings={"session_days": 12}))

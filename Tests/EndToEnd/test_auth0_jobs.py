@@ -77,7 +77,7 @@ class Jobs(Auth0Case):
         page = self.expect(self.management("GET", f"{path}&include_totals=true", token=token), 200)
         grant, = page.json["grants"]
         self.assertEqual((page.json["total"], grant["user_id"], grant["audience"]),
-                         (1, self.user_id, ""))
+                         (1, self.user_id, self.issuer))
         self.assertIn("openid", grant["scope"])
         for query in ["client_id=x", f"client_id={self.page['id']}", "audience=x"]:
             self.assertEqual(self.management("GET", f"{path}&{query}", token=token).json, [])

@@ -249,9 +249,9 @@ class Registry(Administration):
         self.assertEqual(self.expect(self.ask("GET", path), 200).json, made)
         self.assertIn(
             made, self.expect(self.ask("GET", "/v1/resource-servers?app=default"), 200).json)
-        # Each app has the Management API.
+        # Each app has the Management API and that of its own `/v1`.
         others = self.expect(self.ask("GET", "/v1/resource-servers?app=other"), 200).json
-        self.assertEqual([other["identifier"] for other in others], ["api/v2/"])
+        self.assertEqual({other["identifier"] for other in others}, {"api/v2/", "/"})
         taken = {"app": "default", "identifier": "https://api.example.com", "name": "x"}
         self.expect(self.ask("POST", "/v1/resource-servers", taken), 409, "resource_server_exists")
         # Identifiers are compared as typed, and belong to an app.

@@ -336,7 +336,6 @@ class Tokens(OpenIDCase):
     def test_tokens_are_for_one_audience(self):
         tokens, _ = self.tokens(audience=self.API, scope="read:posts")
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
-        tokens, _ = self.tokens(self.own_email(), scope="openid", visitor=self.new_visitor())
         for path in ["/v1/me", "/v1/me/metadata"]:
             self.assertEqual(self.site.get(path, token=tokens["access_token"]).status, 401)
         grant = self.site.login()

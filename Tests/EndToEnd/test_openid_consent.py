@@ -45,7 +45,7 @@ class Consent(OpenIDCase):
 
     def test_a_client_without_scopes_needs_consent_too(self):
         self.tokens(self.email)
-        for scope in [None, "", "bogus"]:
+        for scope in [None, "", "address"]:
             silent = Party(self, self.third, prompt="none", scope=scope)
             answer = silent.answer(self.visitor.open(silent.path))
             self.assertEqual(answer["error"], "consent_required", scope)

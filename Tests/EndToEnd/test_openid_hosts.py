@@ -105,8 +105,13 @@ class Apps(HostCase):
             self.assertEqual(self.userinfo(token, headers=headers).status, 401)
         user = claims(token)["sub"]
         for path in ["/v1/me", "/v1/me/metadata", f"/api/v2/users/auth0%7C{user}"]:
-            for headers in [there, {**there, "Dossier-App": "one"}, {**there, "Dossier-App": "two"}]:
+            for headers in [there, {**there, "Dossier-App": "two"}]:
                 self.assertEqual(self.site.get(path, token=token, headers=headers).status, 401, path)
+        # The field selects the app of the token, which lacks the scope.
+        headers = {**there, "Dossier-App": "one"}
+        self.expect(self.site.get("/v1/me", token=token, headers=headers), 403, "insufficient_scope")
+        path = f"/api/v2/users/auth0%7C{user}"
+        self.assertEqual(self.site.get(path, token=token, headers=headers).status, 401)
         back = self.backs["two"]
         answer = self.form("/oauth/introspect", "two.example", client_id=back["id"],
                            client_secret=back["secret"], token=token)

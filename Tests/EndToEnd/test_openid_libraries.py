@@ -124,7 +124,9 @@ print("done")
 """
 
 
-class Libraries(OpenIDCase):
+class LibraryCase(OpenIDCase):
+    """Tests that run a relying party in a process of its own."""
+
     def run_party(self, program, client, **options):
         site = {
             "port": self.site.port, "issuer": self.issuer,
@@ -140,6 +142,8 @@ class Libraries(OpenIDCase):
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))})
         self.assertEqual(run.stdout.strip().splitlines()[-1:], ["done"], run.stdout + run.stderr)
 
+
+class Libraries(LibraryCase):
     def test_authlib_as_a_confidential_client(self):
         email, _ = self.user()
         for method in ["client_secret_basic", "client_secret_post"]:

@@ -56,7 +56,7 @@ import WireKit
     try query.refuse("subject_type", "allow_any_organization", "default_for")
     let (client, audience) = (query["client_id"] ?? "", query["audience"] ?? "")
     let (id, hasClient) = (ClientID(client), !client.isEmpty)
-    let identifier = ManagementAPI.identifier(of: audience, at: call.issuer)
+    let identifier = ProvidedAPI.identifier(of: audience, at: call.issuer)
     let all =
       hasClient && id == nil
       ? [] : try await ClientGrants.list(ofClient: id, inApp: call.context)
@@ -133,7 +133,7 @@ import WireKit
   private static func json(_ client: ClientID, _ grant: ClientGrant, _ call: Call) -> JSON {
     [
       "id": .string(name(client, grant)), "client_id": .string(client.text),
-      "audience": .string(ManagementAPI.audience(of: grant.identifier, at: call.issuer)),
+      "audience": .string(ProvidedAPI.audience(of: grant.identifier, at: call.issuer)),
       "scope": .array(grant.scopes.map(JSON.string)),
     ]
   }

@@ -25,7 +25,7 @@ import WireKit
       let (user, name) = try await user(query, call.context)
       let (client, audience) = (query["client_id"] ?? "", query["audience"] ?? "")
       let grants = try await Consents.list(of: user, call.context).map { consent in
-        Grant(consent, ManagementAPI.audience(of: consent.audience, at: call.issuer))
+        Grant(consent, ProvidedAPI.audience(of: consent.audience, at: call.issuer))
       }
       let found = grants.filter {
         (client.isEmpty || $0.client.text.hasSameBytes(as: client))

@@ -130,7 +130,7 @@ import WireKit
   private func planServer(_ item: TenantExport.Item) throws(Failure) {
     var step = Step(item)
     if item.object["is_system"] == true || Self.isManagementAPI(step.name) {
-      step.note = "Each app has its own Management API."
+      step.note = "Each app has this API already."
       return steps.append(step)
     }
     let body = try ResourceServerBody(item.object)
@@ -372,7 +372,7 @@ import WireKit
 
   /// Returns whether an identifier is that of the Management API of a tenant.
   private static func isManagementAPI(_ identifier: String) -> Bool {
-    let suffix = "/\(ManagementAPI.identifier)".utf8
+    let suffix = "/\(ProvidedAPI.management.rawValue)".utf8
     return identifier.hasPrefix("https://")
       && identifier.utf8.reversed().starts(with: suffix.reversed())
   }

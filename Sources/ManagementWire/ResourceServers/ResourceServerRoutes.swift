@@ -24,7 +24,7 @@ import WireKit
       let (page, selection) = (try PageParameters(query), try FieldSelection(query))
       let wanted = Set(
         query.all("identifiers").filter { !$0.isEmpty }.map {
-          ByteString(ManagementAPI.identifier(of: $0, at: call.issuer))
+          ByteString(ProvidedAPI.identifier(of: $0, at: call.issuer))
         }
       )
       let servers = try await ResourceServerRecord.table.list(of: call.context.app.id, call.context)
@@ -59,8 +59,8 @@ import WireKit
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try ResourceServerBody(call.json.objectOfBody)
     let app = call.context.app
-    let members = try body.description { ManagementAPI.identifier(of: $0, at: call.issuer) }
-    // Each app has the Management API already.
+    let members = try body.description { ProvidedAPI.identifier(of: $0, at: call.issuer) }
+    // Each app has the APIs of this server already.
     try call.context.checkIdentifier(members["identifier"]?.string ?? "", of: app)
     let made = try await Failure.placing(RecordObject<ResourceServerRecord>.renamed) {
       () async throws(Failure) in
@@ -84,9 +84,9 @@ import WireKit
     return response(.ok, changed, call, ignored: body.ignored)
   }
 
-  /// - Throws: `.systemAPI` for the Management API itself.
+  /// - Throws: `.systemAPI` for an API that each app has.
   private static func requireOwn(_ record: ResourceServer) throws(Failure) {
-    guard !record.isManagementAPI else { throw .systemAPI }
+    guard record.provided == nil else { throw .systemAPI }
   }
 
   private static func response(
@@ -124,10 +124,9 @@ extension Failure {
   static let inexistentResourceServer = Failure("inexistent_resource_server", .notFound)
     .titled("The resource server does not exist.")
     .remedied("Send its id, or its identifier in percent-encoding.")
-  /// The Management API is the same in each app.
   static let systemAPI = Failure("operation_not_supported", .forbidden)
-    .titled("The Management API cannot be changed or deleted.")
-    .remedied("Create an API of your own.")
+    .titled("Each app has this API, which cannot be changed or deleted here.")
+    .remedied("Create an API of your own, or change this one by dossier resource-server set.")
 }
 
 /// An API as the Management API shows it.
@@ -139,8 +138,8 @@ enum ResourceServerObject {
     }
     var json = JSONObject([
       ("id", .string(record.key)), ("name", .string(record.name)),
-      ("identifier", .string(ManagementAPI.audience(of: record.identifier, at: issuer))),
-      ("is_system", .bool(record.isManagementAPI)), ("scopes", .array(scopes)),
+      ("identifier", .string(ProvidedAPI.audience(of: record.identifier, at: issuer))),
+      ("is_system", .bool(record.provided != nil)), ("scopes", .array(scopes)),
       ("signing_alg", "RS256"),
     ])
     for (name, value) in RecordObject.members(of: record) { json[name] = value }

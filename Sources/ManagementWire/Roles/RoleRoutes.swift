@@ -377,7 +377,7 @@ struct PermissionReference {
 
 extension Permission {
   @EventLoop fileprivate func json(_ call: Call) -> JSONObject {
-    let audience = ManagementAPI.audience(of: identifier, at: call.issuer)
+    let audience = ProvidedAPI.audience(of: identifier, at: call.issuer)
     return JSONObject([
       ("permission_name", .string(scope)), ("description", .string(description)),
       ("resource_server_name", .string(serverName)),

@@ -205,7 +205,7 @@ struct SessionObject {
       object["session_id"] =
         session.parent.map { .string(SessionName(user, $0).text) } ?? .null
       object["rotating"] = true
-      let audience = session.audience.map { ManagementAPI.audience(of: $0, at: issuer) }
+      let audience = session.audience.map { ProvidedAPI.audience(of: $0, at: issuer) }
       object["resource_servers"] = [
         [
           "audience": .string(audience ?? Provider.userInfo(of: issuer)),

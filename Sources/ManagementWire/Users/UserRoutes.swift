@@ -15,10 +15,9 @@ import WireKit
 @EventLoop enum UserRoutes {
   nonisolated static let path = "/api/v2/users"
   /// The scopes to write the first metadata of the user, and to remove members of it.
-  private nonisolated static let createOwn = "create:current_user_metadata"
-  private nonisolated static let deleteOwn = "delete:current_user_metadata"
   private nonisolated static let updateAccess = Access.management(
-    Scopes.updateUsers, Scopes.updateAppMetadata, Scopes.updateMetadata, createOwn, deleteOwn
+    Scopes.updateUsers, Scopes.updateAppMetadata, Scopes.updateMetadata,
+    Scopes.createMetadata, Scopes.deleteMetadata
   )
   /// A user's token changes only this field.
   private nonisolated static let ownField = "user_metadata"
@@ -106,10 +105,12 @@ import WireKit
   ) async throws(Failure) -> Bool {
     let scopes = context.principal.scopes
     if scopes.contains(Scopes.updateMetadata) { return true }
-    if scopes.contains(deleteOwn), change?.object?.allSatisfy({ $0.value == .null }) == true {
+    if scopes.contains(Scopes.deleteMetadata),
+      change?.object?.allSatisfy({ $0.value == .null }) == true
+    {
       return true
     }
-    guard scopes.contains(createOwn) else { return false }
+    guard scopes.contains(Scopes.createMetadata) else { return false }
     return try await Documents.load(.metadata, of: user, context) == nil
   }
 

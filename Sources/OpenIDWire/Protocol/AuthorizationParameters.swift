@@ -45,7 +45,7 @@ struct AuthorizationParameters {
     request.issuer = call.issuer
     do throws(Failure) {
       let fault: AuthorizationError?
-      (server, fault) = try await Self.find(values, into: &request, call)
+      (server, fault) = try await Self.find(values, client, into: &request, call)
       error = error ?? fault
     } catch {
       guard let told = request.error(for: error) else { throw error }
@@ -57,7 +57,7 @@ struct AuthorizationParameters {
 
   /// Finds the resource server of a request, and the user whom it names by an ID token.
   @EventLoop private static func find(
-    _ values: FormValues, into request: inout AuthorizationRequest, _ call: Call
+    _ values: FormValues, _ client: Client, into request: inout AuthorizationRequest, _ call: Call
   ) async throws(Failure) -> (ResourceServer?, AuthorizationError?) {
     let (context, issuer) = (call.context, call.issuer)
     var (server, fault): (ResourceServer?, AuthorizationError?) = (nil, nil)
@@ -67,18 +67,20 @@ struct AuthorizationParameters {
     } catch {
       fault = AuthorizationError("invalid_target", error.description)
     }
-    if let audience = Provider.api(named, at: issuer) {
-      server = try await ResourceServers.find(
-        audience: audience, at: issuer, of: context.app.id, context
-      )
-      if server == nil {
-        fault = AuthorizationError(
-          "invalid_target", "No resource server has the identifier \(audience.excerpt(200))."
-        )
-      }
+    if fault == nil {
+      server = try await Provider.server(named: named, at: issuer, context)
+      if server == nil { fault = AuthorizationError("invalid_target", NamedAPI.missing(named)) }
     }
     request.audience = server?.identifier
-    request.scopes = [String](scopes: values["scope"] ?? "", at: server)
+    if fault == nil {
+      let requested = RequestedScopes([String](scopes: values["scope"] ?? ""), at: server)
+      request.scopes = requested.granted
+      do throws(Failure) {
+        try requested.check(for: client, at: server, of: issuer, context)
+      } catch {
+        fault = AuthorizationError("invalid_scope", error.explanation)
+      }
+    }
     if let token = values["id_token_hint"], !token.isEmpty {
       let hint = try await context.tokens.identity(of: token, app: context.app.id, issuer: issuer)
       request.hintedUser = hint?.user

@@ -177,6 +177,11 @@ enum NamedAPI {
     let description: String
   }
 
+  /// Returns the description of the error for an audience that no API has.
+  static func missing(_ audience: String?) -> String {
+    "No resource server has the identifier \((audience ?? "").excerpt(200))."
+  }
+
   /// Returns the API that a request names; nil for none.
   static func of(_ audience: String?, _ resources: [String]) throws(Fault) -> String? {
     guard resources.count < 2 else {

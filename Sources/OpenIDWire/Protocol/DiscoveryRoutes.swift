@@ -57,7 +57,7 @@ import WireKit
       "revocation_endpoint": .string("\(origin)/oauth/revoke"),
       "introspection_endpoint": .string("\(origin)/oauth/introspect"),
       "end_session_endpoint": .string("\(origin)/oidc/logout"),
-      "scopes_supported": list(StandardScope.allCases.map(\.rawValue)),
+      "scopes_supported": list(StandardScope.allCases.map(\.rawValue) + Scopes.ofUser),
       "response_types_supported": ["code"],
       "response_modes_supported": list(ResponseMode.allCases.map(\.rawValue)),
       "grant_types_supported": list(

@@ -99,7 +99,8 @@ struct TokenError: Error {
     case .emailUnverified: self = .unauthorized(failure.type.title)
     case .tooManyAttempts: self.init(.tooManyRequests, "too_many_attempts", failure.type.title)
     case .invalid: self = .badRequest(failure.faults.first?.detail ?? failure.type.title)
-    case .scopeNotGranted: self.init(.badRequest, "invalid_scope", failure.explanation)
+    case .scopeNotGranted, .unknownScopes:
+      self.init(.badRequest, "invalid_scope", failure.explanation)
     case .clientScopesNotGranted:
       self.init(
         .badRequest, "invalid_scope", failure.explanation, auth0: (.forbidden, "access_denied")

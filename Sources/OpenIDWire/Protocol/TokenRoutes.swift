@@ -188,17 +188,11 @@ extension DirectGrant {
   /// Returns the sign-in that the client asks for.
   private func signIn() async throws(TokenError) -> DirectSignIn {
     let context = call.context
-    var server: ResourceServer?
-    if let audience = Provider.api(try parameters.audience(), at: call.issuer) {
-      server = try await call.attempt { () async throws(Failure) in
-        try await ResourceServers.find(
-          audience: audience, at: call.issuer, of: context.app.id, context
-        )
-      }
-      guard server != nil else {
-        throw .invalidTarget("No resource server has the identifier \(audience.excerpt(200)).")
-      }
+    let audience = try parameters.audience()
+    let server = try await call.attempt { () async throws(Failure) in
+      try await Provider.server(named: audience, at: call.issuer, context)
     }
+    guard server != nil else { throw .invalidTarget(NamedAPI.missing(audience)) }
     guard !client.needsConsent(at: server) else {
       throw TokenError(
         .badRequest, "unauthorized_client",
@@ -206,8 +200,11 @@ extension DirectGrant {
         auth0: (.forbidden, "consent_required")
       )
     }
-    let scopes = [String](scopes: parameters["scope"] ?? "", at: server)
-    return DirectSignIn(by: client, scopes, at: server)
+    let requested = RequestedScopes(parameters.scopes ?? [], at: server)
+    try await call.attempt { () throws(Failure) in
+      try requested.check(for: client, at: server, of: call.issuer, context)
+    }
+    return DirectSignIn(by: client, requested.granted, at: server)
   }
 
   /// Signs in; throws `mfa_required` if the user needs a second factor.

@@ -192,6 +192,7 @@ extension Apps {
       try await transaction.send(AppsAdministrationQueries.create, id, name)
         .rows(duplicate: .appExists)
       _ = transaction.send(AppsAdministrationQueries.createManagementAPI, id, ResourceServerID())
+      _ = transaction.send(AppsAdministrationQueries.createUserDataAPI, id, ResourceServerID())
       Event("app_create", detail: ["name": .string(name)]).record(in: transaction, app: id)
       return try await transaction.run(AppsAdministrationQueries.find, name)
     }.first.orUnforeseen("an app that was made").record(context)
@@ -316,6 +317,13 @@ package enum AppsAdministrationQueries {
     insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, attributes)
     values ($1, $2, 'api/v2/', 'Management API', management_scopes(),
       '{"skips_consent": false, "allows_offline_access": true}')
+    """)
+
+  static let createUserDataAPI = Statement<NoRow, AppID, ResourceServerID>(
+    "apps.create_user_data_api",
+    """
+    insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, attributes)
+    values ($1, $2, '/', 'Your data', user_data_scopes(), '{"allows_offline_access": true}')
     """)
 
   /// Returns all apps; they are few, and each worker caches them.

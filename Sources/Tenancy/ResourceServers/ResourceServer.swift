@@ -146,6 +146,7 @@ package enum ResourceServers {
   @EventLoop package static func find(
     _ identifier: String, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> ResourceServer? {
+    if let known = context.app.provided(identifier, of: app) { return known }
     // PostgreSQL refuses a text with NUL.
     guard isIdentifier(identifier) else { return nil }
     return try await context.first(ResourceServerQueries.find, app, identifier)
@@ -157,6 +158,7 @@ package enum ResourceServers {
   @EventLoop package static func find(
     _ identifier: String, in transaction: Transaction
   ) async throws(Failure) -> ResourceServer? {
+    if let known = transaction.app.provided(identifier, of: transaction.app.id) { return known }
     guard isIdentifier(identifier) else { return nil }
     return try await transaction.run(
       ResourceServerQueries.find, transaction.app.id, identifier
@@ -176,11 +178,20 @@ package enum ResourceServers {
 
   /// Returns the API of an audience, as a client names it; nil if the app has none.
   ///
+  /// An API that an operator has registered by the issuer without its slash comes before that of
+  /// `/v1`, whose audience the same text is otherwise. Its tokens are good for `/v1` too.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func find(
     audience: String, at issuer: String, of app: AppID, _ context: RequestContext
   ) async throws(Failure) -> ResourceServer? {
-    try await find(ManagementAPI.identifier(of: audience, at: issuer), of: app, context)
+    let identifier = ProvidedAPI.identifier(of: audience, at: issuer)
+    if identifier.hasSameBytes(as: ProvidedAPI.userData.rawValue),
+      !audience.hasSameBytes(as: issuer),
+      let registered = try await find(audience, of: app, context)
+    {
+      return registered
+    }
+    return try await find(identifier, of: app, context)
   }
 
   /// Returns whether a text can be the identifier of an API.
@@ -214,6 +225,17 @@ package enum ResourceServerQueries {
 extension ResourceServerRecord {
   package static var taken: Failure { .resourceServerExists }
 
+  /// The scopes of an API that each app has are those that its routes ask for.
+  package static func faults(
+    in record: ResourceServerRecord, _ change: RecordChange, of stored: ResourceServer?
+  ) -> [ColumnFault] {
+    guard let stored, stored.provided != nil,
+      !record.scopes.elementsEqual(
+        stored.scopes, by: { $0.name.hasSameBytes(as: $1.name) && $0.1.hasSameBytes(as: $1.1) })
+    else { return [] }
+    return [ColumnFault("/scopes", "provided", "Each app has this API with these scopes.")]
+  }
+
   /// Removes the permissions of roles whose scopes are gone.
   @EventLoop package static func settle(_ before: ResourceServer, in transaction: Transaction) {
     _ = transaction.send(RemovedScopeQueries.settle, AppID(trusted: before.app), before.id)
@@ -240,10 +262,12 @@ extension ResourceServerRecord {
   /// Deletes an API with its grants and permissions.
   ///
   /// Tokens for it stay valid until they expire.
+  /// - Throws: `.providedAPI` for one that each app has, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func delete(
     _ key: String, of app: AppID?, _ context: RequestContext
   ) async throws(Failure) {
     let server = try await table.find(key, of: app, context)
+    guard server.provided == nil else { throw .providedAPI }
     try await RemovedScopes.forget(nil, of: server.id, context)
     try await table.delete(key, of: app, context)
   }
