@@ -111,7 +111,7 @@ extension Call {
     var back: (name: String, destination: Destination)?
     if let id = PageState(of: self).values[.client].flatMap({ ClientID($0) }),
       let client = try await Clients.client(id, of: context.app.id, context),
-      let url = client.settings.logoutURLs.first,
+      let url = client.settings.logoutPage,
       let destination = Destination(url, of: RedirectTarget(url))
     {
       back = (client.name, destination)

@@ -150,13 +150,13 @@ extension Client {
   package func mayReceive(at url: String, by mode: ResponseMode?) -> Bool {
     let local = kind == .native ? RedirectTarget(url).withoutLoopbackPort : nil
     let isCallback = settings.callbackURLs.contains { registered in
-      if registered.hasSameBytes(as: url) { return true }
+      if ClientURL.matches(registered, url) { return true }
       let own = RedirectTarget(registered).withoutLoopbackPort
       return local.map { own?.hasSameBytes(as: $0) == true } ?? false
     }
     guard mode == .webMessage else { return isCallback }
     guard let origin = RedirectTarget(url).origin,
-      settings.webOrigins.contains(where: { $0.hasSameBytes(as: origin) })
+      settings.webOrigins.contains(where: { AllowedOrigin.matches($0, origin) })
     else { return false }
     return isCallback || origin.hasSameBytes(as: url)
   }

@@ -38,6 +38,34 @@ import Records
     #expect(ClientURL.reason(against: url) != nil)
   }
 
+  @Test(arguments: ["http://localhost:*", "https://127.0.0.1:*", "http://[::1]:*"])
+  func `an origin of the local machine stands for every URL there`(_ known: String) {
+    #expect(ClientURL.fault(in: [.string(known)]) == nil)
+    #expect(ClientURL.reason(against: known) != nil)
+    let origin = known.dropLast(2)
+    for rest in ["", "/", ":5173", ":5173/", ":1/a/b?c=1", "?a", ":65535/cb"] {
+      #expect(ClientURL.matches(known, origin + rest), "\(rest)")
+    }
+    for rest in [
+      ":*", ":*/", ":", ":0/", ":65536/", ":5x/", ":99999999999999999999/",
+      ".evil.example/", "@evil.example/", ":80@evil.example/", ":80\\@evil.example/", "#", ":80/#a",
+      ":80/a b", ":80/\n", "x/",
+    ] {
+      #expect(!ClientURL.matches(known, origin + rest), "\(rest)")
+    }
+    #expect(!ClientURL.matches(known, "http://evil.example/") && !ClientURL.matches(known, "a:/x"))
+    #expect(!ClientURL.matches(known, "ftp://localhost:5173/"))
+  }
+
+  @Test(arguments: [
+    "*", "http://*", "https://*.example.com/", "https://example.com:*", "http://localhost:*/cb",
+    "http://localhost.evil.example:*", "http://127.0.0.2:*", "http://localhost:5*",
+    "HTTP://localhost:*",
+  ])
+  func `no other URL may have a star in its host`(_ url: String) {
+    #expect(ClientURL.fault(in: [.string(url)])?.isEmpty == false)
+  }
+
   @Test func `a URL and a list of URLs have limits`() {
     let long = "https://a.example/" + String(repeating: "x", count: 1_982)
     #expect(long.utf8.count == 2_000)

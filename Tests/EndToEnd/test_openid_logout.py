@@ -30,7 +30,7 @@ class DirectLogout(LogoutCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        urls = f"logout_urls=https://app.example.com/first?page=1,{LOGOUT}"
+        urls = f"logout_urls=http://localhost:*,https://app.example.com/first?page=1,{LOGOUT}"
         cls.site.dossier("client", "set", cls.spa["id"], urls)
         cls.site.dossier("client", "set", cls.native["id"], f"logout_urls={NATIVE}")
         # A disabled client, and one of another app.
@@ -86,6 +86,7 @@ class DirectLogout(LogoutCase):
                 ("spa", LOGOUT), ("spa", LOGOUT + "?state=a%20b&x=1"), ("spa", LOGOUT + "#top"),
                 ("spa", LOGOUT + "#/a?b"), ("spa", "https://app.example.com/first"),
                 ("spa", "https://app.example.com/first?page=2"), ("native", NATIVE),
+                ("spa", "http://localhost:5173/a?b#c"), (None, "http://localhost/"),
                 (None, LOGOUT), (None, NATIVE), (None, "https://app.example.com/first?page=3")]:
             client = {"client_id": ids[client]} if client else {}
             for flag in ["", "federated"]:
@@ -107,7 +108,10 @@ class DirectLogout(LogoutCase):
                 LOGOUT + "%2f..", LOGOUT + "\\", LOGOUT + ";x", LOGOUT + "?a\r\nSet-Cookie: x=1",
                 LOGOUT + "?a\nb", LOGOUT + "? ", LOGOUT + "?\u00e4", LOGOUT + "?" + "x" * 3_000,
                 LOGOUT + "@evil.example", "https://app.example.com.evil.example/bye", CALLBACK,
-                "//app.example.com/bye", "javascript:alert(1)", NATIVE.lower(), "?", "#", " "]:
+                "//app.example.com/bye", "javascript:alert(1)", NATIVE.lower(), "?", "#", " ",
+                "http://localhost:*", "http://localhost:0/", "http://localhost.evil.example/",
+                "http://localhost@evil.example/", "http://localhost:80@evil.example/",
+                "http://127.0.0.1:5173/", "https://localhost/"]:
             for client in [{"client_id": self.spa["id"]}, {}]:
                 page = self.logout(returnTo=target, **client)
                 self.assertEqual((page.status, page.location), (400, None), target)

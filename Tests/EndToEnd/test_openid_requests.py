@@ -234,6 +234,31 @@ class Pages(RequestCase):
             page, _ = self.begin(other, redirect="http://127.0.0.1:51234/cb")
             self.assertEqual((page.status, page.location), (400, None), kind)
 
+    def test_pages_of_this_machine_may_have_any_port_and_path(self):
+        local = "http://127.0.0.1:*"
+        client = self.new_client("single_page", f"callback_urls={local},http://localhost:*")
+        self.site.dossier("client", "set", client["id"], "confirm_sign_in=false",
+                          f"logout_urls={local}", f"web_origins={local}")
+        self.tokens(self.email)
+        for url in ["http://127.0.0.1:5173/", "http://127.0.0.1:3000/a/callback?b=1", "http://127.0.0.1"]:
+            page, party = self.begin(client, redirect=url)
+            code = party.code(page)
+            self.error(party.exchange(code, redirect_uri="http://127.0.0.1:5174/"), 400, "invalid_grant")
+            tokens = self.expect(party.exchange(code), 200).json
+        message = {"redirect": "http://127.0.0.1:5173", "response_mode": "web_message", "prompt": "none"}
+        self.assertEqual(self.begin(client, **message)[0].status, 200)
+        page, _ = self.begin(client, redirect="http://localhost:5173/")
+        self.assertIn("wants access", page.heading)
+        for near in [local, "http://127.0.0.1:0/", "http://127.0.0.2:5173/", "http://[::1]:5173/",
+                     "http://127.0.0.1:5173@evil.example/", "http://127.0.0.1.evil.example/",
+                     "http://127.0.0.1:5173/#a", "https://127.0.0.1:5173/", ""]:
+            page, _ = self.begin(client, redirect=near)
+            self.assertEqual((page.status, page.location), (400, None), near)
+        for target, status in [(local, 400), ("http://127.0.0.1:0/", 400), ("http://127.0.0.1:5173/a?b=1", 302)]:
+            page = self.visitor.open("/oidc/logout?" + urllib.parse.urlencode({
+                "id_token_hint": tokens["id_token"], "post_logout_redirect_uri": target}))
+            self.assertEqual((page.status, page.location), (status, target if status == 302 else None))
+
     def test_a_popup_gets_an_error_in_place_of_a_page(self):
         origin = CALLBACK.removesuffix("/callback")
         self.site.dossier("client", "set", self.spa["id"], f"web_origins={origin}")

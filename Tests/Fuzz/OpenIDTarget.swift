@@ -35,8 +35,9 @@ extension FuzzTarget {
 
   private static let registered = [
     "https://app.example/cb", "https://app.example/cb?a=1", "myapp:/cb", "http://127.0.0.1/cb",
-    "http://[::1]:4000/cb?a=1",
+    "http://[::1]:4000/cb?a=1", anyPort,
   ]
+  private static let anyPort = "http://localhost:*"
 
   /// A client without settings but for its URLs; it has no secret.
   private static let client = Client(
@@ -60,7 +61,7 @@ extension FuzzTarget {
     expect(
       (registered + ["https://app.example"]).contains {
         $0.utf8.elementsEqual(request.redirect.utf8)
-      } || isAtLoopback(request.redirect),
+      } || isAtLoopback(request.redirect) || isAtLocalhost(request.redirect),
       "the browser is sent to \(request.redirect)"
     )
     expect((request.state?.utf8.count ?? 0) <= 2_048, "a long state is kept")
@@ -95,8 +96,20 @@ extension FuzzTarget {
     }
   }
 
+  /// Returns whether a browser connects to a port of its own machine.
+  private static func isAtLocalhost(_ url: String) -> Bool {
+    let host = "http://localhost".utf8
+    guard url.utf8.starts(with: host) else { return false }
+    let port = url.utf8.dropFirst(host.count).prefix { !"/?#".utf8.contains($0) }
+    guard port.first == UInt8(ascii: ":") else { return port.isEmpty }
+    return UInt16(Substring(port.dropFirst())) ?? 0 > 0
+  }
+
   /// Checks that a URL which counts as a registered one leads to the same host and page.
   private static func checkLogout(_ url: String) {
+    if let page = LogoutURLs.page(of: url), ClientURL.matches(anyPort, page) {
+      expect(isAtLocalhost(page), "the browser is sent to \(url)")
+    }
     for known in registered {
       guard let page = LogoutURLs.page(of: known), LogoutURLs.page(of: url) == page else {
         continue

@@ -129,7 +129,7 @@ private struct LogoutRequest {
     guard let id = ClientID(client ?? ""),
       let client = try await Clients.client(id, of: context.app.id, context)
     else { throw .unknownApplication }
-    guard client.settings.logoutURLs.contains(where: { $0.hasSameBytes(as: wanted) }) else {
+    guard client.settings.logoutURLs.contains(where: { ClientURL.matches($0, wanted) }) else {
       throw .unregisteredRedirect(wanted, client: client.name)
     }
     guard let state = values["state"], !state.isEmpty,
@@ -260,7 +260,7 @@ private struct DirectLogoutRequest {
       client = found
     }
     guard !wanted.isEmpty else {
-      target = client?.settings.logoutURLs.first
+      target = client?.settings.logoutPage
       return
     }
     // Without a client, the URL may be that of any client of the app.

@@ -97,11 +97,11 @@ package enum AllowedOrigin {
   /// Returns whether the setting allows every port of the local machine.
   ///
   /// Only programs on the browser's own machine can serve pages of such an origin.
-  private static func isForAnyPort(_ setting: String) -> Bool {
+  static func isForAnyPort(_ setting: String) -> Bool {
     forAnyPort.contains { setting.hasSameBytes(as: $0) }
   }
 
-  private static let forAnyPort = ["http", "https"].flatMap { scheme in
+  static let forAnyPort = ["http", "https"].flatMap { scheme in
     ["localhost", "127.0.0.1", "[::1]"].map { "\(scheme)://\($0):*" }
   }
 

@@ -72,6 +72,9 @@ package struct ClientSettings: RecordPart {
     }
   }
 
+  /// The page after a sign-out that names none: the first URL that does not stand for several.
+  package var logoutPage: String? { logoutURLs.first { !AllowedOrigin.isForAnyPort($0) } }
+
   /// Returns whether the client accepts a way of signing in; nil is a way without a connection.
   package func allows(_ connection: Connection?) -> Bool {
     connections.isEmpty || connection.map(connections.contains) == true
@@ -81,10 +84,12 @@ package struct ClientSettings: RecordPart {
     callbackURLs = read.urls(
       "callback_urls",
       "URLs that /authorize may send browsers to, compared as typed, such as "
-        + "https://app.example.com/callback or com.example.app://host/callback", auth0: "callbacks")
+        + "https://app.example.com/callback or com.example.app://host/callback; http://localhost:* "
+        + "stands for each URL there", auth0: "callbacks")
     logoutURLs = read.urls(
-      "logout_urls", "URLs that browsers may be sent to after a sign-out, compared as typed",
-      auth0: "allowed_logout_urls")
+      "logout_urls",
+      "URLs that browsers may be sent to after a sign-out, compared as typed; http://localhost:* "
+        + "stands for each URL there", auth0: "allowed_logout_urls")
     webOrigins = read.origins(
       "web_origins", "origins of pages that may embed /authorize, with response_mode web_message",
       auth0: "web_origins")

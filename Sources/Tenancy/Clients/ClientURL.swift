@@ -6,7 +6,10 @@ package import Runtime
 
 /// The rules for URLs of clients.
 ///
-/// These are stored and compared as typed.
+/// These are stored and compared as typed. In a list, an origin of the local machine with `*` for its
+/// port (`http://localhost:*`) stands for every URL there: only programs of the browser's own machine
+/// answer at it, at any port and path alike.
+/// - Source: RFC 8252 section 7.3.
 package enum ClientURL {
   /// The greatest number of URLs in a list.
   package static let most = 100
@@ -20,9 +23,23 @@ package enum ClientURL {
     }
     for (index, entry) in list.enumerated() {
       guard let text = entry.string else { return "URL \(index + 1) must be a string." }
+      if AllowedOrigin.isForAnyPort(text) { continue }
       if let reason = reason(against: text) { return "URL \(index + 1): \(reason)" }
     }
     return nil
+  }
+
+  /// Returns whether a registered URL is a given one, or stands for it.
+  package static func matches(_ registered: String, _ url: String) -> Bool {
+    guard AllowedOrigin.isForAnyPort(registered) else { return registered.hasSameBytes(as: url) }
+    return anyPort(of: url)?.hasSameBytes(as: registered) == true
+  }
+
+  /// Returns what stands for a URL of the local machine and all others at its host; nil for other URLs.
+  static func anyPort(of url: String) -> String? {
+    guard reason(against: url) == nil, let start = url.firstRange(of: "://") else { return nil }
+    let origin = url[..<start.upperBound] + url[start.upperBound...].prefix { !"/?".contains($0) }
+    return AllowedOrigin.forAnyPort.first { AllowedOrigin.matches($0, String(origin)) }
   }
 
   /// Returns the rule that a URL breaks; nil if a browser may be sent to it.
@@ -37,7 +54,8 @@ package enum ClientURL {
     if URLScheme.isReserved(scheme) { return "the scheme \(scheme) is refused." }
     guard scheme == "http" || scheme == "https" else { return nil }
     guard let host = host(in: rest) else {
-      return "http: and https: need //host, without a user name; a port must be 1 to 65535."
+      return "http: and https: need //host, without a user name; a port must be 1 to 65535. "
+        + "http://localhost:* stands for each URL there."
     }
     return scheme == "https" || isLoopback(host)
       ? nil : "only localhost, 127.0.0.1 and [::1] may have http; other hosts must have https."
@@ -128,11 +146,14 @@ package enum ClientURL {
   package static func allow(
     _ url: String, of client: Client?, _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    guard let page = page(of: url) else { return false }
+    guard let page = page(of: url), !AllowedOrigin.isForAnyPort(page) else { return false }
     if let client {
-      return client.settings.logoutURLs.compactMap(Self.page).contains { $0.hasSameBytes(as: page) }
+      return client.settings.logoutURLs.compactMap(Self.page).contains {
+        ClientURL.matches($0, page)
+      }
     }
-    return try await context.first(LogoutURLQueries.find, context.app.id, page) != nil
+    let anyPort = ClientURL.anyPort(of: page) ?? page
+    return try await context.first(LogoutURLQueries.find, context.app.id, page, anyPort) != nil
   }
 
   /// Returns a URL without query and fragment; nil if it cannot stand in a header field.
@@ -151,7 +172,8 @@ package enum LogoutURLQueries {
   ///
   /// Served by `clients_app_id_client_id_key`. Stored settings that are no list are left out.
   /// - Parameter 2: the URL, without query and fragment.
-  static let find = Statement<String, AppID, String>(
+  /// - Parameter 3: what stands for it and all others at its host; the same for other hosts.
+  static let find = Statement<String, AppID, String, String>(
     "logout_urls.find",
     """
     select c.client_id
@@ -159,7 +181,7 @@ package enum LogoutURLQueries {
     cross join lateral jsonb_array_elements_text(
       case when jsonb_typeof(c.settings -> 'logout_urls') = 'array' then c.settings -> 'logout_urls'
         else '[]' end) u (url)
-    where c.app_id = $1 and c.disabled_at is null and split_part(u.url, '?', 1) = $2
+    where c.app_id = $1 and c.disabled_at is null and split_part(u.url, '?', 1) in ($2, $3)
     limit 1
     """)
 }
