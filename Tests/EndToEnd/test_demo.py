@@ -1,11 +1,14 @@
-"""The page of `deploy/up --demo` in Chromium."""
+"""The page of `deploy/up` in Chromium."""
 
 import json
+import pathlib
+import shutil
 import subprocess
+import tempfile
 import unittest
 
-from browser import Browser
-from machine import functions, free_port
+from browser import Browser, Pages
+from machine import ROOT, functions, free_port
 from test_deploy import Case
 
 
@@ -22,12 +25,15 @@ class Demo(Case):
             start_postgres "$1"
             make_database "$1" >/dev/null
             start_workers "$1" "$2" 1
-            start_nginx "$1" "$2" yes
+            start_nginx "$1" "$2"
             wait_ready "$1" "$2"
-            register_demo "$1" "$2"
-            register_demo "$1" "$2"
-            """, self.data, self.port, stderr=subprocess.PIPE, timeout=180)
+            register_demo "$1" "http://127.0.0.1:$2"
+            register_demo "$1" "http://127.0.0.1:$2"
+            """, self.data, self.port, stderr=subprocess.PIPE, timeout=600)
         self.assertEqual(started.returncode, 0, started.stderr)
+        *_, first, second = started.stdout.split()
+        self.assertEqual(first, second)
+        self.client = first
         self.browser = Browser()
         self.addCleanup(self.browser.stop)
 
@@ -84,6 +90,25 @@ class Demo(Case):
     def quiet(self):
         self.assertEqual([line for line in self.browser.complaints()
                           if not any(words in line for words in ["400", "412", "favicon"])], [])
+
+    def test_a_page_at_another_port_is_the_same_client(self):
+        with tempfile.TemporaryDirectory(prefix="dossier-page-") as folder:
+            page = pathlib.Path(folder) / "my/page"
+            shutil.copytree(ROOT / "deploy/demo", page)
+            (page / "client.json").write_text(json.dumps({"clientID": self.client}))
+            code = (page / "demo.js").read_text()
+            self.assertIn("issuer = location.origin;", code)
+            (page / "demo.js").write_text(code.replace(
+                "issuer = location.origin;", f'issuer = "http://127.0.0.1:{self.port}";'))
+            pages = Pages(folder)
+            self.addCleanup(pages.stop)
+            self.browser.open(f"{pages.origin}/my/page/")
+            self.status("You're signed out.")
+            self.sign_up("ada@example.com")
+            self.assertEqual(self.stored(), {})
+            self.press("#sign-out")
+            self.status("You're signed out.")
+            self.assertEqual(self.browser.driver.current_url, f"{pages.origin}/my/page/")
 
     def test_a_user_signs_up_chooses_a_theme_switches_and_signs_out(self):
         self.open("You're signed out.")

@@ -19,8 +19,9 @@ class Command(Case):
             """
             start_postgres "$1"
             make_database "$1" >/dev/null
+            export DOSSIER_ARGON2_MEMORY=20480 DOSSIER_LOG=errors
             start_workers "$1" "$2" 2
-            start_nginx "$1" "$2" yes
+            start_nginx "$1" "$2"
             wait_ready "$1" "$2"
             /usr/sbin/nginx -t -e stderr -c "$1/nginx.conf" 2>&1
             """, self.data, self.port, stderr=subprocess.PIPE, timeout=180)
@@ -29,7 +30,7 @@ class Command(Case):
 
     def dossier(self, *arguments):
         run = subprocess.run([self.data / "dossier", *arguments, "--json"], capture_output=True,
-                             text=True, env=FOREIGN)
+                             text=True, env={**FOREIGN, "DOSSIER_ISSUER": "https://elsewhere.example"})
         self.assertIn(run.returncode, (0, 24), run.stderr)
         return json.loads(run.stdout)
 
@@ -44,6 +45,10 @@ class Command(Case):
         for what in ["settings", "socket 0", "socket 1", "mail", "database", "hosts"]:
             self.assertIsNone(faults[what], what)
         self.assertNotIn("socket 2", faults)
+        # Two hosts with other values of this one would differ, which the row "hosts" tells.
+        settings = (self.data / "settings.conf").read_text()
+        self.assertIn("\nargon2_memory = 20480\n", settings)
+        self.assertIn("\nlog = errors\n", settings)
         self.refuses_no_suite_of_tests()
         self.assertNotIn("[warn]", self.checked)
 
