@@ -12,23 +12,6 @@ package import Sessions
 
 /// The changes that back ends and operators make to users.
 package enum UserAdministration {
-  /// Returns the profiles of the users of an app, oldest first.
-  ///
-  /// - Parameters:
-  ///   - cursor: the `next` of the previous page; nil for the first page.
-  ///   - count: from 1 to `PageLimit.most`.
-  ///   - context: the context of the request.
-  /// - Returns: the profiles.
-  /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func page(
-    after cursor: UserID? = nil, count: Int = PageLimit.most, _ context: RequestContext
-  ) async throws(Failure) -> Page<Profile> {
-    let profiles = try await context.read(
-      UserAdministrationQueries.page, context.app.id, cursor, count, on: .search
-    )
-    return Page(profiles, of: count)
-  }
-
   /// Returns the user of an address, verified or not; nil if no user has it.
   ///
   /// - Throws: `.databaseUnavailable`.
@@ -311,18 +294,6 @@ package struct AdministeredUser: RowDecodable {
 }
 
 package enum UserAdministrationQueries {
-  /// Served by `users_by_app`.
-  static let page = Statement<Profile, AppID, UserID?, Int>(
-    "users.page",
-    """
-    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
-      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
-      p.zone, p.picture
-    from profiles p
-    where p.app_id = $1 and p.id > coalesce($2, '')
-    order by p.id limit $3::bigint
-    """)
-
   static let find = Statement<AdministeredUser, UserID, AppID>(
     "users.administered",
     """

@@ -21,6 +21,8 @@ package enum Example {
   package static let role = "697c9d7d1be7e56f03a66184"
   package static let index = "697c9db8e5087f36371ad12e"
   package static let event = "697deec0228148cf8e63b274"
+  package static let userCursor =
+    "697c9d7d1be7e56f03a66184.MjAyNi0wMS0zMSAxMjowMDowMC4xMzM0ODgrMDA.-created_at"
 
   package static let registered = "2026-01-31T12:00:00.133488+00:00"
   package static let visited = "2026-01-31T14:00:00.480121+00:00"

@@ -65,8 +65,10 @@ package struct Answer: Sendable {
     (self.types, self.fields) = (types, fields)
   }
 
-  package static func ok(_ shape: Shape, _ says: String = "") -> Answer {
-    Answer(status: .ok, says: says, shape: shape)
+  package static func ok(
+    _ shape: Shape, _ says: String = "", fields: [FieldName] = []
+  ) -> Answer {
+    Answer(status: .ok, says: says, shape: shape, fields: fields)
   }
 
   package static func created(_ shape: Shape?, _ says: String, fields: [FieldName] = []) -> Answer {
@@ -85,9 +87,17 @@ package struct QueryParameter: Sendable {
   package let name: String
   package let says: String
   package let shape: Shape
+  /// Its name among those of all operations.
+  package let component: String
 
-  package init(name: String, says: String, shape: Shape) {
+  /// - Parameters:
+  ///   - name: the name in the query.
+  ///   - says: what it means.
+  ///   - shape: its values.
+  ///   - component: its name among those of all operations; nil for `name`.
+  package init(name: String, says: String, shape: Shape, component: String? = nil) {
     (self.name, self.says, self.shape) = (name, says, shape)
+    self.component = component ?? name
   }
 
   package static let cursor = QueryParameter(
@@ -95,7 +105,7 @@ package struct QueryParameter: Sendable {
     shape: .id(Example.event)
   )
   package static let versionCursor = QueryParameter(
-    name: "cursor", says: cursor.says, shape: .integer.like(7)
+    name: "cursor", says: cursor.says, shape: .integer.like(7), component: "version_cursor"
   )
   package static let next = QueryParameter(
     name: "next",

@@ -52,6 +52,7 @@ package struct FieldName: Hashable, Sendable {
   package static let referrerPolicy = FieldName("Referrer-Policy")
   package static let retryAfter = FieldName("Retry-After")
   package static let setCookie = FieldName("Set-Cookie")
+  package static let totalCount = FieldName("Total-Count")
 }
 
 /// A source of a request's header fields, which are looked up individually on demand.

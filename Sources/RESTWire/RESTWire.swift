@@ -23,7 +23,7 @@ package struct RESTWire: Wire {
       ] + FieldName.ofClients,
       exposed: [
         .entityTag, .link, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .authenticate,
-        .requestID, .idempotentReplayed,
+        .requestID, .idempotentReplayed, .totalCount,
       ]
     )
   }

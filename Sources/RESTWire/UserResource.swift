@@ -19,10 +19,10 @@ import WireKit
       .get,
       "/v1/users",
       access: .client(scope: Scopes.readUsers),
-      takes: .query(.filter, .limit, .cursor),
-      gives: [.ok(.list(of: .profile, atMost: PageLimit.most))],
+      takes: .query(.filter, .userSort, .total, .limit, .userCursor),
+      gives: [.ok(.list(of: .profile, atMost: PageLimit.most), fields: [.totalCount])],
       refuses: [.invalidFilter, .notIndexed, .searchTooSlow],
-      summary: "List the users, or those that match a filter, the oldest first",
+      summary: "List the users, or those that match a filter, the newest first",
       list
     ),
     Operation(
@@ -123,20 +123,22 @@ import WireKit
 
   /// Returns a page of users.
   ///
-  /// The query has `filter`, the `cursor` of a `Link`, and `limit`.
+  /// The query has `filter`, `sort`, `total`, the `cursor` of a `Link`, and `limit`.
   private static func list(_ call: Call) async throws(Failure) -> Response {
-    let query = try ListQuery(call.request.query, known: ["filter"])
-    let page: Page<Profile>
-    if let filter = query["filter"] {
-      page = try await UserSearch.page(
-        of: try Filter(filter), after: query.cursor(), count: query.limit, call.context
-      )
-    } else {
-      page = try await UserAdministration.page(
-        after: query.cursor(), count: query.limit, call.context
-      )
+    var query = try ListQuery(call.request.query, known: ["filter", "sort", "total"])
+    let filter = try query["filter"].map(Filter.init)
+    let sort = try query.sort(usual: UserSort.newest)
+    let total: TotalKind? = try query.choice("total")
+    let page = try await UserSearch.page(
+      of: filter, by: sort, after: query.cursor(if: sort.isOrder(of:)), count: query.limit,
+      call.context
+    )
+    var response = query.response(page, call, \.profile.json)
+    if total != nil {
+      let total = try await UserSearch.total(of: filter, call.context)
+      response.add(.totalCount, "\(total.count)\(total.mark)")
     }
-    return query.response(page, call, \.json)
+    return response
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
@@ -184,6 +186,38 @@ import WireKit
     try reader.check()
     return revision
   }
+}
+
+extension UserTotal {
+  /// The parameter of the header field, an item of RFC 9651.
+  fileprivate var mark: String {
+    switch precision {
+    case .exact: ""
+    case .minimum: ";at-least"
+    case .estimate: ";estimate"
+    }
+  }
+}
+
+/// The numbers of users that a list can report.
+private enum TotalKind: String, CaseIterable { case estimate }
+
+extension QueryParameter {
+  fileprivate static let userSort = QueryParameter(
+    name: "sort",
+    says: "the order; - means descending. An order by email or name has only users with one",
+    shape: .choice(UserSort.allCases.map(\.rawValue)).named("UserSort", "An order of users.")
+  )
+  fileprivate static let total = QueryParameter(
+    name: "total",
+    says: "estimate adds Total-Count: the exact number up to 10,000 users, or else an estimate "
+      + "marked ;estimate, or with a filter a minimum marked ;at-least",
+    shape: .choice(TotalKind.allCases.map(\.rawValue)).named("Total", "A number of users.")
+  )
+  fileprivate static let userCursor = QueryParameter(
+    name: cursor.name, says: cursor.says, shape: .text.like(.string(Example.userCursor)),
+    component: "user_cursor"
+  )
 }
 
 extension Shape {

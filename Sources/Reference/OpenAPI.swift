@@ -138,10 +138,8 @@ struct OpenAPI {
       parameter("path_\(name)", "path", name, .parameter(name), isRequired: true)
     }
     for query in operation.takes.query {
-      // Lists of versions have numeric cursors, other lists have ids.
-      let prefix = query.shape.isInteger && query.name == "cursor" ? "version_" : ""
       all.append(
-        parameter(prefix + query.name, "query", query.name, query.shape.saying(query.says)))
+        parameter(query.component, "query", query.name, query.shape.saying(query.says)))
     }
     func header(_ name: String, _ field: FieldName, _ shape: Shape, _ says: String) {
       all.append(parameter(name, "header", field.text, shape.saying(says)))
@@ -199,7 +197,8 @@ struct OpenAPI {
     for answer in operation.gives {
       let reason = answer.status.reason
       let headers = Self.headers(answer.fields + Self.fields(of: operation, answer)) { field in
-        field != .link && operation.route.method != .post || field == .location
+        ![.link, .totalCount].contains(field) && operation.route.method != .post
+          || field == .location
       }
       var content: JSONObject?
       if answer.shape != nil || answer.types != [.json] {

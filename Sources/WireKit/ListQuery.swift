@@ -9,6 +9,8 @@ package struct ListQuery {
   private let parameters: FormValues
   /// The largest number of items on a page.
   package let limit: Int
+  /// The end of cursors in an order that the client can choose.
+  private var order = ""
 
   /// Reads the query of a list.
   ///
@@ -44,13 +46,45 @@ package struct ListQuery {
   package subscript(_ name: String) -> String? { parameters[name] }
 
   /// Returns the cursor at which the page starts; nil for the first page.
-  package func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
+  ///
+  /// - Throws: `.invalid` for a malformed cursor, and one of another order.
+  package func cursor<Cursor: LosslessStringConvertible>(
+    if isValid: (Cursor) -> Bool = { _ in true }
+  ) throws(Failure) -> Cursor? {
     guard let text = parameters["cursor"] else { return nil }
-    guard let cursor = Cursor(text) else {
-      let rule = "cursor must be the one in the Link of a page."
+    guard text.utf8.reversed().starts(with: order.utf8.reversed()),
+      let position = String(text.utf8.dropLast(order.utf8.count)), let cursor = Cursor(position),
+      isValid(cursor)
+    else {
+      let rule = "cursor must be the one in the Link of a page, with the same sort."
       throw .invalid([FieldError(ofParameter: "cursor", "cursor", rule)])
     }
     return cursor
+  }
+
+  /// Returns the order that the parameter `sort` asks for.
+  ///
+  /// - Throws: `.invalid` for another value.
+  package mutating func sort<Sort: CaseIterable & RawRepresentable<String>>(
+    usual: Sort
+  ) throws(Failure) -> Sort {
+    let sort: Sort = try choice("sort") ?? usual
+    order = ".\(sort.rawValue)"
+    return sort
+  }
+
+  /// Returns the value of a parameter with fixed values; nil without it.
+  ///
+  /// - Throws: `.invalid` for another value.
+  package func choice<Choice: CaseIterable & RawRepresentable<String>>(
+    _ name: String
+  ) throws(Failure) -> Choice? {
+    guard let text = parameters[name] else { return nil }
+    guard let choice = Choice.allCases.first(where: { $0.rawValue.hasSameBytes(as: text) }) else {
+      let all = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw .invalid([FieldError(ofParameter: name, name, "\(name) must be one of \(all).")])
+    }
+    return choice
   }
 
   /// Returns the page as an array, with a `Link` to the next page.
@@ -64,7 +98,7 @@ package struct ListQuery {
     let others = parameters.names.filter { $0 != "cursor" }.compactMap { name in
       parameters[name].map { "\(name)=\(PercentCoding.encode($0))" }
     }
-    let query = (others + ["cursor=\(next)"]).joined(separator: "&")
+    let query = (others + ["cursor=\(next)\(order)"]).joined(separator: "&")
     response.add(.link, "<\(call.request.path)?\(query)>; rel=\"next\"")
     return response
   }

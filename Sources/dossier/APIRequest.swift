@@ -58,6 +58,8 @@ struct APIResponse: Sendable {
   let body: [UInt8]
   /// The cursor of the next page; nil for the last page.
   let next: String?
+  /// The value of `Total-Count`, if the request asked for it.
+  let total: String?
 
   /// The body as JSON; null without a body.
   var json: JSON { (try? JSON.parse(body)) ?? .null }

@@ -10,7 +10,7 @@ struct CommandOutput: Sendable {
   /// The part of the value for people, for instance the changed ones of many settings.
   private let brief: JSON?
   /// A line on standard error, in addition to the result.
-  let remark: String?
+  var remark: String?
   /// The exit status of the process.
   let status: ExitStatus
 

@@ -25,7 +25,9 @@ import WireKit
     let call = self.call(request)
     let response = await service.answer(call)
     if let failure = call.failure { throw CommandFailure(failure, at: request.path) }
-    return APIResponse(body: response.body, next: APIResponse.cursor(in: response[.link]))
+    return APIResponse(
+      body: response.body, next: APIResponse.cursor(in: response[.link]),
+      total: response[.totalCount])
   }
 
   private func call(_ request: APIRequest) -> Call {

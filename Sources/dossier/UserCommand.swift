@@ -23,7 +23,7 @@ struct UserCommand: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists users, the oldest first.",
+      abstract: "Lists users, the newest first.",
       discussion: """
         A filter combines terms with and, or, not and parentheses, for example \
         'metadata.theme = "dark" and custom_data.level >= 7'. Operators: = != < <= > >= ^= (begins \
@@ -35,12 +35,32 @@ struct UserCommand: ParsableCommand {
     @Option(help: "Only users that match it.")
     var filter: String?
 
+    @Option(
+      parsing: .unconditional,
+      help: "The order; - means descending. An order by email or name has only users with one.")
+    var sort = UserSort.newest
+
+    @Flag(help: "Also prints how many users there are, exactly up to 10,000.")
+    var total = false
+
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
-        try await context.list(
-          "/v1/users", ["filter": filter], of: options.app, options: list,
-          columns: ["id", "email", "email_verified", "anonymous", "blocked", "created_at"]
+        var output = try await context.list(
+          "/v1/users", ["filter": filter, "sort": sort.rawValue], of: options.app, options: list,
+          columns: ["id", "email", "name", "email_verified", "anonymous", "blocked", "created_at"]
         )
+        guard total else { return output }
+        var request = APIRequest(.get, "/v1/users")
+        request.app = options.app
+        request.query = [("limit", "1"), ("total", "estimate")]
+        if let filter { request.query.append(("filter", filter)) }
+        let number = try await context.send(request).total?.split(separator: ";") ?? []
+        let words = ["estimate": "about ", "at-least": "at least "]
+        let remark =
+          "\(number.dropFirst().compactMap { words[String($0)] }.joined())\(number.first ?? "") users "
+          + "in total"
+        output.remark = [remark, output.remark].compactMap(\.self).joined(separator: "; ")
+        return output
       }
     }
   }
@@ -296,3 +316,5 @@ extension UserCommand {
     }
   }
 }
+
+extension UserSort: ExpressibleByArgument {}

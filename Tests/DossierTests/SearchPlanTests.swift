@@ -62,6 +62,71 @@ import Testing
     return found
   }
 
+  @Test func `a page in any order reads only its users`() async throws {
+    let database = try await TestCluster.shared.createMigratedDatabase()
+    #expect(try await wrongPages(database) == [])
+  }
+
+  /// Reads two pages in each order, and returns the orders that read more rows or other users.
+  @EventLoop private func wrongPages(_ database: String) async throws -> [String] {
+    let connection = try await Connection.open(.patient(database))
+    defer { connection.close() }
+    let (app, _) = try await Self.fill(connection)
+    var found: [String] = []
+    for sort in UserSort.allCases {
+      var positions: [UserPosition] = []
+      for _ in 1...2 {
+        let search = FilterComposer(nil, of: app, by: sort, after: positions.last, indexes: [])
+        let page = search.page(of: 100, candidates: nil)
+        let rows = try await Self.rowsRead(by: page, on: connection)
+        if rows > 100 { found.append("\(sort): \(rows) rows") }
+        let users = try await PendingQuery(page).run(on: connection).decode(ListedUser.self)
+        positions += users.map(\.cursor)
+      }
+      let column = sort.rawValue.drop { $0 == "-" }
+      let key = column == "created_at" ? "created_at" : "\(column)_key(\(column)) collate \"C\""
+      let direction = sort.rawValue.hasPrefix("-") ? "desc" : ""
+      let expected = try await connection.query(
+        """
+        select user_id from users where \(column) is not null
+        order by \(key) \(direction), user_id \(direction) limit 200
+        """
+      ).rows.compactMap { $0[0] }
+      if positions.map(\.user.text) != expected { found.append("\(sort): other users") }
+    }
+    return found
+  }
+
+  @Test func `the number of users is estimated without reading them`() async throws {
+    let database = try await TestCluster.shared.createMigratedDatabase()
+    let found = try await estimate(database)
+    #expect((Self.users * 9 / 10...Self.users * 11 / 10).contains(found))
+  }
+
+  @EventLoop private func estimate(_ database: String) async throws -> Int {
+    let connection = try await Connection.open(.patient(database))
+    defer { connection.close() }
+    let (app, _) = try await Self.fill(connection)
+    let all = FilterComposer(nil, of: app, after: nil, indexes: []).estimate()
+    return try await PendingQuery(all).run(on: connection).decode(PlannedRows.self)[0].count
+  }
+
+  @Test(arguments: [
+    (#"[{"Plan":{"Node Type":"Index Only Scan","Plan Rows":1234}}]"#, 1234),
+    // Citus explains one task of several.
+    (
+      #"""
+      [{"Plan":{"Node Type":"Custom Scan","Plan Rows":100000,"Distributed Query":{"Job":{
+        "Task Count":16,"Tasks Shown":"One of 16","Tasks":[
+          {"Remote Plan":[[{"Plan":{"Plan Rows":2000}}]]}]}}}}]
+      """#, 32_000
+    ),
+    (#"[{"Plan":{"Distributed Query":{"Job":{"Task Count":0,"Tasks":[]}}}}]"#, nil), ("[]", nil),
+  ])
+  func `a plan has its number of rows`(text: String, count: Int?) throws {
+    #expect(PlannedRows.count(in: try JSON.parse(Array(text.utf8))) == count)
+  }
+
   /// Makes users, of whom the last tenth has a domain of its own.
   @EventLoop private static func fill(
     _ connection: Connection
@@ -105,16 +170,18 @@ import Testing
   @EventLoop private static func rowsRead<Row>(
     by statement: ComposedStatement<Row>, on connection: Connection
   ) async throws -> Int {
-    let count = statement.sql.matches(of: /\$\d+/).count
-    let values = (0..<count).map { place in
+    let explain = "explain (analyze, costs off, timing off, format json) \(statement.sql)"
+    let text = try await connection.query(explain, values(of: statement)).rows[0][0]
+    let json = try JSON.parse(Array(try #require(text).utf8))
+    return rows(of: try #require(json.array?.first?["Plan"]))
+  }
+
+  private static func values<Row>(of statement: ComposedStatement<Row>) -> [String?] {
+    (0..<statement.sql.matches(of: /\$\d+/).count).map { place in
       statement.parameters.value(at: place, isBinary: false).map {
         String(decoding: $0, as: UTF8.self)
       }
     }
-    let explain = "explain (analyze, costs off, timing off, format json) \(statement.sql)"
-    let text = try await connection.query(explain, values).rows[0][0]
-    let json = try JSON.parse(Array(try #require(text).utf8))
-    return rows(of: try #require(json.array?.first?["Plan"]))
   }
 
   private static func rows(of node: JSON) -> Int {

@@ -13,7 +13,7 @@ import Testing
   /// Each reason may only lose names.
   static let exceptions = [
     "Lists of users ask all shards on purpose, for operators and back ends.": """
-    users.page users.export schemas.page search_indexes.users sessions.users audit_log.app
+    users.export schemas.page search_indexes.users sessions.users audit_log.app
     audit_log.after audit_log.event user_roles.users roles.users removed_scopes.users sessions.provider_of_issuer
     user_records.sign_ins
     """,

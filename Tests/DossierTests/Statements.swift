@@ -44,7 +44,7 @@ private let singleStatements: [any PreparedStatement] = [
   CredentialRowQueries.settle, StoredAddressQueries.page, StoredAddressQueries.holder,
   StoredAddressQueries.stored, StoredAddressQueries.take, StoredAddressQueries.setAddress,
   StoredAddressQueries.setIdentity, StoredAddressQueries.setReserved,
-  StoredAddressQueries.setTokens, UserAdministrationQueries.page, UserAdministrationQueries.find,
+  StoredAddressQueries.setTokens, UserAdministrationQueries.find,
   UserAdministrationQueries.setBlocked, UserRecordQueries.read, UserRecordQueries.signIns,
   UserRevisionQueries.finish, MailTokenQueries.issue, MailTokenQueries.look, MailTokenQueries.take,
   MailTokenQueries.removeRestores, MailTokenQueries.find, MailTokenQueries.prune, OutboxQueries.add,

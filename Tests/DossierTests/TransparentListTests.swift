@@ -99,7 +99,8 @@ import Testing
         for (filter, indexes) in [(term, [index]), (.and([plain, term]), [])] {
           let isOfKind = test.kind == nil || test.kind == kind
           let isServed = indexes.isEmpty || isOfKind && !Self.readsParts(test)
-          let search = FilterComposer(filter, of: AppID(), after: UserID(), indexes: indexes)
+          let search = FilterComposer(
+            filter, of: AppID(), after: UserPosition(UserID().text), indexes: indexes)
           if search.isCovered != isServed { failures.append("\(test) by \(kind)") }
           let page = search.page(of: 1, candidates: search.isCovered ? 1 : nil)
           for sql in [search.count(upTo: 1).sql, page.sql] {

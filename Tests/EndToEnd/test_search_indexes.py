@@ -4,9 +4,10 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.parse
 
 from asking import JSON, MERGE, PATCH
-from machine import wait_until
+from machine import BUILD, wait_until
 from test_search import SearchCase
 
 
@@ -23,11 +24,7 @@ class Indexes(SearchCase):
     def test_pages_by_cursor_over_data_that_changes(self):
         people = [self.person(f"p{n}", {"theme": "paged"}) for n in range(5)]
         self.addCleanup(self.forget, people)
-        people.sort(key=lambda person: person["user_id"])
-        # Ids sort by second. The next user must have a later second to come last.
-        newest = int(people[-1]["user_id"][:8], 16)
-        wait_until(lambda: time.time() >= newest + 1, what="the next second")
-        first = self.search('metadata.theme = "paged"', limit=2)
+        first = self.search('metadata.theme = "paged"', limit=2, sort="created_at")
         self.assertEqual([user["id"] for user in first.json], [p["user_id"] for p in people[:2]])
         # Between the pages, a listed user is deleted, another stops matching, and a new one is created.
         self.site.request("DELETE", "/v1/me", token=people[0]["access_token"])
@@ -39,14 +36,127 @@ class Indexes(SearchCase):
             seen += [user["id"] for user in answer.json]
             page = self.follow(answer)
         self.assertEqual(seen, [people[n]["user_id"] for n in (2, 4, 5)])
+        # By default the newest come first. A user who registers meanwhile is on no later page.
         everybody, page = [], "/v1/users?limit=3"
         while page:
             answer = self.site.get(page, token=self.reader)
             self.assertLessEqual(len(answer.json), 3)
-            everybody += [user["id"] for user in answer.json]
+            everybody += answer.json
             page = self.follow(answer)
-        self.assertEqual(everybody, sorted(set(everybody)))
-        self.assertIn(people[5]["user_id"], everybody)
+            if len(everybody) == 3:
+                people.append(self.person("p6", {"theme": "paged"}))
+        times = [user["created_at"] for user in everybody]
+        self.assertEqual(times, sorted(times, reverse=True))
+        ids = [user["id"] for user in everybody]
+        self.assertEqual(len(ids), len(set(ids)))
+        self.assertEqual(ids[0], people[5]["user_id"])
+        self.assertNotIn(people[6]["user_id"], ids)
+
+    def test_lists_are_sorted_by_indexed_members(self):
+        here = {"Dossier-App": "sorted"}
+        self.cli("app", "create", "sorted")
+        key = self.client("sorter", "read:users", app="sorted")
+        self.site.sql("""
+            insert into users (user_id, app_id, anonymous, email, name, created_at)
+            select lpad(to_hex(7 * g % 11), 24, 'c'), app_id, g > 8, email, v.name,
+              timestamptz '2020-02-29' + made * interval '1 microsecond'
+            from apps, (values (1, 'b@x.example', 'Zoé', 5), (2, 'A@x.example', 'zoe', 4),
+              (3, 'ä@x.example', 'ZOE', 3), (4, null, 'émile', 2), (5, 'c@x.example', null, 2),
+              (6, 'D@x.example', 'b.c', 2), (7, 'e@x.example', U&'\\+01F600', 1), (9, null, null, 0)
+            ) as v (g, email, name, made) where apps.name = 'sorted'""")
+
+        def pages(sort, **query):
+            query = urllib.parse.urlencode(
+                {"limit": 2, **query, **({"sort": sort} if sort else {})})
+            found, page = [], f"/v1/users?{query}"
+            while page:
+                answer = self.expect(self.site.get(page, token=key, headers=here), 200)
+                found += answer.json
+                page = self.follow(answer)
+            return found
+
+        for sort, column, expression in [
+            ("created_at", "created_at", "created_at"), ("email", "email", "email_key(email)"),
+            ("name", "name", "name_key(name)"),
+        ]:
+            order = self.site.sql(
+                f"select user_id from users natural join (select app_id from apps where name = 'sorted') a "
+                f"where {column} is not null order by {expression} collate \"C\", user_id"
+                if column != "created_at" else
+                "select user_id from users natural join (select app_id from apps where name = 'sorted') a "
+                "order by created_at, user_id").split()
+            self.assertEqual(len(order), 8 if sort == "created_at" else 6)
+            for filter in [{}, {"filter": "not anonymous = true or created_at exists"}]:
+                with self.subTest(sort=sort, filter=filter):
+                    self.assertEqual([user["id"] for user in pages(sort, **filter)], order)
+                    self.assertEqual([user["id"] for user in pages(f"-{sort}", **filter)],
+                                     order[::-1])
+        self.assertEqual(pages(None), pages("-created_at"))
+        rows = self.cli("user", "list", "--app", "sorted", "--sort", "-name", "--limit", "3")
+        self.assertEqual([row["id"] for row in rows], [row["id"] for row in pages("-name")[:3]])
+
+    def test_a_cursor_holds_for_its_order_only(self):
+        def cursor(sort):
+            link = self.follow(self.site.get(f"/v1/users?limit=1&sort={sort}", token=self.full))
+            return urllib.parse.parse_qs(urllib.parse.urlsplit(link).query)["cursor"][0]
+
+        mine = cursor("-name")
+        self.expect(self.site.get(f"/v1/users?sort=-name&cursor={mine}", token=self.full), 200)
+        user, value, _ = mine.split(".")
+        time_of = cursor("created_at").split(".")[1]
+        for query in [
+            f"cursor={mine}", f"sort=name&cursor={mine}", f"sort=-name&cursor={cursor('-email')}",
+            f"sort=-name&cursor={user}.-name", f"sort=-name&cursor={user}.{value}",
+            f"sort=-name&cursor={user}.a.-name", f"sort=-name&cursor={user}.AA.-name",
+            f"sort=-name&cursor={user}._w.-name", f"sort=-name&cursor=.{value}.-name",
+            f"sort=-name&cursor={user}.{'QQ' * 3000}.-name", f"cursor={user}.{value}.-created_at",
+            f"cursor={user}.aW5maW5pdHk.-created_at", f"cursor={user}.-created_at",
+            f"cursor={user}", "sort=last_login_at", "sort=", "sort=-NAME", "sort=name&sort=name",
+            "total=exact", "total=",
+        ]:
+            with self.subTest(query[:60]):
+                self.expect(self.site.get(f"/v1/users?{query}", token=self.full), 422,
+                            "validation_failed")
+        self.expect(self.site.get(f"/v1/users?cursor={user}.{time_of}.-created_at",
+                                  token=self.full), 200)
+
+    def test_the_total_is_exact_up_to_a_bound_and_else_an_estimate(self):
+        self.site.sql("""
+            insert into apps (app_id, name) values (new_object_id(), 'counted');
+            insert into users (user_id, app_id, anonymous, name)
+            select 'd' || lpad(to_hex(g), 23, '0'), app_id, g % 2 = 0, 'n' || g % 3
+            from apps, generate_series(1, 9999) g where name = 'counted'""")
+        key = self.client("counter", "read:users", app="counted")
+
+        def total(**query):
+            query = urllib.parse.urlencode({"limit": 1, "total": "estimate", **query})
+            answer = self.site.get(f"/v1/users?{query}", token=key,
+                                   headers={"Dossier-App": "counted", "Origin": "http://localhost"})
+            return self.expect(answer, 200).headers["Total-Count"]
+
+        self.assertEqual(total(), "9999")
+        self.assertEqual(total(filter='name = "n1"'), "3333")
+        self.assertEqual(total(filter="anonymous = true"), "4999")
+        self.assertEqual(total(filter='name = "n1" and anonymous = true', sort="email"), "1666")
+        self.assertEqual(total(filter='name = "nobody"'), "0")
+        shown = self.site.get("/v1/users?limit=1", token=key, headers={"Dossier-App": "counted"})
+        self.assertIsNone(shown.headers["Total-Count"])
+        self.site.sql("""
+            insert into users (user_id, app_id, anonymous, name)
+            select 'd' || lpad(to_hex(g), 23, '0'), app_id, true, 'many'
+            from apps, generate_series(10000, 30000) g where name = 'counted'; analyze users""")
+        count, mark = total().split(";")
+        self.assertEqual(mark, "estimate")
+        self.assertGreater(int(count), 27_000)
+        self.assertLess(int(count), 33_000)
+        self.assertEqual(total(filter='name = "many"'), "10001;at-least")
+        self.assertEqual(total(filter='name = "many" and anonymous = false'), "0;at-least")
+        # A rare value among many users is counted.
+        self.assertEqual(total(filter='name = "n1"'), "3333")
+        run = subprocess.run(
+            [BUILD / "dossier", "user", "list", "--app", "counted", "--limit", "2", "--total"],
+            capture_output=True, text=True, env=self.site.environment, check=True)
+        self.assertRegex(run.stderr, r"about \d{5} users in total; there may be more: --cursor ")
 
     def test_a_value_is_found_as_soon_as_it_is_written(self):
         grant = self.person("gus", {"theme": "first"})
@@ -104,7 +214,7 @@ class Indexes(SearchCase):
                 "select string_agg(user_id, ' ' order by user_id) from documents "
                 f"where kind = 'metadata' and body #> '{{team,no}}' = '{number}'")
             found = self.expect(self.search(f"metadata.team.no = {number}"), 200).json
-            self.assertEqual([user["id"] for user in found], wanted.split())
+            self.assertEqual(sorted(user["id"] for user in found), wanted.split())
         again = self.post("/v1/indexes", {"path": "metadata.team.no", "kind": "number"},
                           token=self.operator)
         self.expect(again, 409, "index_exists")

@@ -14,14 +14,20 @@ package enum SampleSearch {
   package static func sql(_ filter: String) throws -> [String] {
     let search = try search(filter)
     guard search.isCovered else { throw search.notIndexed }
+    let byName = try self.search(filter, by: .nameDescending, position: "\(UserID()).QQ")
     return [
       search.count(upTo: 1).sql, search.page(of: 1, candidates: 1).sql,
-      search.page(of: 1, candidates: nil).sql,
+      search.page(of: 1, candidates: nil).sql, byName.page(of: 1, candidates: 1).sql,
+      byName.page(of: 1, candidates: nil).sql, search.total(upTo: 1, candidates: 1).sql,
     ]
   }
 
-  private static func search(_ filter: String) throws -> FilterComposer {
-    FilterComposer(try Filter.parse(filter), of: AppID(), after: UserID(), indexes: try indexes())
+  private static func search(
+    _ filter: String, by sort: UserSort? = nil, position: String = UserID().text
+  ) throws -> FilterComposer {
+    FilterComposer(
+      try Filter.parse(filter), of: AppID(), by: sort, after: UserPosition(position),
+      indexes: try indexes())
   }
 
   package static func indexes() throws -> [SearchIndex] {

@@ -219,7 +219,7 @@ package enum ProfileQueries {
 }
 
 /// The profile of a user.
-package struct Profile: Listed {
+package struct Profile: RowDecodable {
   package let id: UserID
   package let createdAt: Timestamp
   package let updatedAt: Timestamp
@@ -237,8 +237,6 @@ package struct Profile: Listed {
   package let zone: String?
   /// The name of the picture, for `Pictures.show`.
   package let picture: String?
-
-  package var cursor: UserID { id }
 
   /// The name, or what stands for it in protocols that require one.
   package var shownName: String { name ?? email ?? nickname ?? id.text }

@@ -7,6 +7,7 @@ package import Runtime
 struct ComposedSearch<Row: RowDecodable> {
   var statement = ComposedStatement<Row>()
   let app: AppID
+  /// The last user of the earlier pages, if pages are in the order of ids.
   let cursor: UserID?
   let cover: FilterCover
 
@@ -174,7 +175,7 @@ struct ComposedSearch<Row: RowDecodable> {
     operand(value, key)
   }
 
-  private mutating func operand(_ value: FilterValue, _ key: StaticString?) {
+  mutating func operand(_ value: FilterValue, _ key: StaticString?) {
     if let key { append(key) }
     switch value.kind {
     case .text: statement.bind(value.parameter, as: "text")

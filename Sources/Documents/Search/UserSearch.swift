@@ -1,4 +1,4 @@
-package import Accounts
+import Accounts
 import EventLoop
 import JSON
 import Postgres
@@ -6,20 +6,61 @@ package import Runtime
 
 /// Finds users by their profiles and documents.
 package enum UserSearch {
-  /// Returns the profiles of the users of an app that match a filter, oldest first.
+  /// Returns the users of an app, or those that match a filter.
   ///
-  /// Without an index it reads the users one by one, if the app has at most `FilterLimits.scanned`.
+  /// A filter without an index reads the users one by one, if the app has at most
+  /// `FilterLimits.scanned`.
   /// - Parameters:
-  ///   - filter: the filter.
-  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - filter: the filter; nil for all users.
+  ///   - sort: the order; nil for that of the ids.
+  ///   - position: the `next` of the previous page; nil for the first page.
   ///   - count: from 1 to `PageLimit.most`.
   ///   - context: the context of the request.
-  /// - Returns: the profiles.
+  /// - Returns: the users.
   /// - Throws: `.notIndexed`, `.insufficientScope`, `.searchTooSlow`, `.overloaded`,
   ///   `.databaseUnavailable`.
   @EventLoop package static func page(
-    of filter: Filter, after cursor: UserID?, count: Int, _ context: RequestContext
-  ) async throws(Failure) -> Page<Profile> {
+    of filter: Filter?, by sort: UserSort? = nil, after position: UserPosition?, count: Int,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page<ListedUser> {
+    let (search, candidates) = try await Self.search(filter, by: sort, after: position, context)
+    return Page(try await context.read(search.page(of: count, candidates: candidates)), of: count)
+  }
+
+  /// Returns how many users an app has, or how many match a filter.
+  ///
+  /// No request counts millions: above `FilterLimits.candidates`, all users are estimated, and a
+  /// filter with more candidates returns a minimum.
+  /// - Throws: as `page`.
+  @EventLoop package static func total(
+    of filter: Filter?, _ context: RequestContext
+  ) async throws(Failure) -> UserTotal {
+    let (search, candidates) = try await Self.search(filter, by: nil, after: nil, context)
+    let most = FilterLimits.candidates
+    let isWalk = filter != nil && !search.isCovered
+    let statement = search.total(
+      upTo: isWalk ? FilterLimits.scanned : most, candidates: search.isCovered ? most : nil
+    )
+    let found = try await context.read(statement).first ?? 0
+    if filter != nil {
+      let isExact = isWalk || candidates != nil
+      return UserTotal(count: found, precision: isExact ? .exact : .minimum)
+    }
+    if found <= most { return UserTotal(count: found, precision: .exact) }
+    let planned = try await context.read(search.estimate()).first?.count ?? 0
+    return UserTotal(count: max(found, planned), precision: .estimate)
+  }
+
+  /// Returns the search of a filter, and the number of its candidates to look up by their ids; nil
+  /// if it walks the users.
+  @EventLoop private static func search(
+    _ filter: Filter?, by sort: UserSort?, after position: UserPosition?,
+    _ context: RequestContext
+  ) async throws(Failure) -> (FilterComposer, candidates: Int?) {
+    guard let filter else {
+      let all = FilterComposer(nil, of: context.app.id, by: sort, after: position, indexes: [])
+      return (all, nil)
+    }
     let asksAppMetadata = filter.terms.contains {
       if case .document(.appMetadata, _) = $0.subject { true } else { false }
     }
@@ -29,7 +70,8 @@ package enum UserSearch {
     let search = FilterComposer(
       filter,
       of: context.app.id,
-      after: cursor,
+      by: sort,
+      after: position,
       indexes: indexes.filter {
         $0.state == .ready && (readsAppMetadata || $0.document != .appMetadata)
       }
@@ -37,8 +79,7 @@ package enum UserSearch {
     let most = search.isCovered ? FilterLimits.candidates : FilterLimits.scanned
     let found = try await context.read(search.count(upTo: most)).first ?? 0
     guard search.isCovered || found <= most else { throw search.notIndexed }
-    let candidates = search.isCovered && found <= most ? most : nil
-    return Page(try await context.read(search.page(of: count, candidates: candidates)), of: count)
+    return (search, search.isCovered && found <= most ? most : nil)
   }
 }
 

@@ -196,13 +196,11 @@ import WireKit
     case nil: break
     }
     let needed = query.readsAll ? most : query.page.start + query.page.size
-    return try await Page<Profile>.items(atLeast: needed) { [filter] cursor async throws(Failure) in
-      if let filter {
-        try await UserSearch.page(of: filter, after: cursor, count: PageLimit.most, context)
-      } else {
-        try await UserAdministration.page(after: cursor, context)
-      }
+    let found = try await Page<ListedUser>.items(atLeast: needed) {
+      [filter] position async throws(Failure) in
+      try await UserSearch.page(of: filter, after: position, count: PageLimit.most, context)
     }
+    return (found.items.map(\.profile), found.isComplete)
   }
 
   /// Returns users as the API shows them, without those that were deleted meanwhile.
