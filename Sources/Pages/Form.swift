@@ -120,6 +120,9 @@ package struct Field: Sendable {
     }
   }
 
+  /// Whether the user can change the value.
+  var isEditable: Bool { if case .fixedEmail = kind { false } else { true } }
+
   package struct Option: Sendable {
     package let value: String
     package let label: Text
@@ -238,8 +241,11 @@ package struct FormError: Sendable, Equatable {
   /// The stored form.
   package var text: String { number.map { "\(kind.rawValue):\($0)" } ?? kind.rawValue }
 
-  /// The error as a page shows it.
-  package var pageError: PageError {
+  /// Returns the error as a page shows it.
+  ///
+  /// - Parameter link: the link that mends the error in another way.
+  /// - Returns: the error.
+  package func pageError(_ link: Link? = nil) -> PageError {
     let values: [String: Text.Argument] =
       switch kind {
       case .codeMalformed, .passwordShort, .mailCodeWrong: ["count": .count(number ?? 0)]
@@ -247,10 +253,10 @@ package struct FormError: Sendable, Equatable {
       default: [:]
       }
     let key = kind == .mailCodeWrong && number != nil ? .mailCodeTries : kind.key
-    return PageError(.message(key, values), field: kind.field)
+    return PageError(.message(key, values), field: kind.field, link: link)
   }
 }
 
 extension [FormError] {
-  package var pageErrors: [PageError] { map(\.pageError) }
+  package var pageErrors: [PageError] { map { $0.pageError() } }
 }

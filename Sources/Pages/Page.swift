@@ -35,6 +35,20 @@ package struct Page: Sendable {
     self.heading = heading ?? .message(title)
   }
 
+  private var fields: [Field] {
+    body.flatMap { element -> [Field] in
+      if case .form(let form) = element { form.fields } else { [] }
+    }
+  }
+
+  /// Whether a summary lists the errors: with one or two fields, the user sees them anyway.
+  var hasSummary: Bool { !errors.isEmpty && fields.count(where: \.isEditable) > 2 }
+
+  /// The errors that no field of the page shows.
+  var errorsWithoutField: [PageError] {
+    errors.filter { error in !fields.contains { $0.name == error.field } }
+  }
+
   /// An action of a page after it is loaded.
   package enum Automation: Sendable {
     /// Opens the destination, without a script.
@@ -97,14 +111,17 @@ package struct PageError: Sendable, Equatable {
   package let text: Text
   /// The field that has to change; nil if no field can mend the error.
   package let field: InputName?
+  /// The link that mends the error in another way.
+  package let link: Link?
 
-  package init(_ text: Text, field: InputName? = nil) {
+  package init(_ text: Text, field: InputName? = nil, link: Link? = nil) {
     self.text = text
     self.field = field
+    self.link = link
   }
 }
 
-package struct Link: Sendable {
+package struct Link: Sendable, Equatable {
   package let text: Text
   package let destination: Destination
   /// The name of the file, if the link is a download.

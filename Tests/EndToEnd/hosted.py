@@ -29,6 +29,7 @@ class Page(html.parser.HTMLParser):
         self.status, self.headers, self.path, self.body = status, headers, path, body
         self.forms, self.links, self.errors = [], {}, []
         self.title = self.heading = self.text = ""
+        self.has_summary = False
         self.language = ""
         self.open = []
         self.link = None
@@ -83,11 +84,23 @@ class Page(html.parser.HTMLParser):
         if "a" in names and self.link:
             self.links[data.strip()] = self.link
         for _, attributes in self.open:
-            if attributes.get("class") == "summary" and "li" in names and data.strip():
-                if not (self.errors and "bdi" in names):
-                    self.errors.append(data.strip())
-                else:
-                    self.errors[-1] += data
+            if attributes.get("class") == "summary":
+                self.has_summary = True
+                if "li" in names:
+                    self.add_error(data, "bdi" in names)
+            # Without a summary, an error is at its field, or above the fields; its link is no part of it.
+            elif not self.has_summary and "a" not in names and "hidden" not in [
+                    attributes.get("class") for _, attributes in self.open]:
+                if attributes.get("class") in ["error", "notice warning problem"]:
+                    self.add_error(data, "bdi" in names)
+
+    def add_error(self, data, continues):
+        if not data.strip():
+            return
+        if continues and self.errors:
+            self.errors[-1] += data
+        else:
+            self.errors.append(data.strip())
 
 
 class Visitor:

@@ -9,6 +9,16 @@ from browser import Browser
 from hosted import PASSWORD, HostedCase
 from page_checks import LARGE_TEXT, PAGE_CHECKS
 
+# The errors of the page without their links: in the summary, else above the fields and at them.
+ERRORS = """
+const all = (selector) => [...document.querySelectorAll(selector)];
+if (all(".summary").length) return all(".summary li").map((item) => item.innerText);
+return all(".problem, .error").map((item) => {
+  const copy = item.cloneNode(true);
+  for (const part of copy.querySelectorAll("a, .hidden")) part.remove();
+  return copy.textContent.trim();
+});
+"""
 VIEWS = list(itertools.product(["light", "dark"], [1280, 320]))
 
 
@@ -79,11 +89,12 @@ class LookingCase(BrowserCase):
     def look(self, heading, *errors):
         """Looks at the page in all views."""
         self.assertEqual(self.heading(), heading)
-        self.assertEqual([item.text for item in self.browser.all(".summary li")], list(errors))
+        self.assertEqual(self.browser.script(ERRORS), list(errors))
         if errors:
             self.assertTrue(self.browser.driver.title.startswith("Error: "))
             self.browser.wait(lambda: self.browser.script(
-                "return document.activeElement.classList.contains('summary')"), "the focus")
+                "return document.activeElement.matches("
+                "  ':is(.summary, .problem, [aria-invalid=true])')"), "the focus")
         for scheme, width in VIEWS:
             self.browser.emulate(scheme, width)
             with self.subTest(heading, errors=errors, scheme=scheme, width=width):

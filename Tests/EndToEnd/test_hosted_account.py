@@ -89,7 +89,7 @@ class Account(HostedCase):
                 ("", "Enter your email address."),
                 ("x", "Enter an address like name@example.com."),
                 (email, "This is already your email address."),
-                ("taken-" + email, "An account with this email address already exists. Sign in.")]:
+                ("taken-" + email, "An account with this email address already exists.")]:
             self.shows(self.visitor.submit(email=address), "Change your email address", error)
         self.shows(self.visitor.submit(email="new-" + email), "Verify your email address")
         self.shows(self.visitor.submit("/code", code="1"), "Verify your email address",

@@ -33,7 +33,7 @@ class WithScripts(LookingCase):
         self.look("Enter your password")
         self.send(password="wrong horse")
         self.look("Enter your password",
-                  "Email address or password is wrong. Try again or reset the password.")
+                  "Email address or password is wrong.")
         # Back shows the form again, and a reload sends none.
         self.browser.driver.back()
         self.browser.wait(lambda: self.heading() in ["Enter your password", "Sign in"], "a form")
@@ -142,7 +142,7 @@ class Looks(LookingCase):
         self.send(email="stranger@example.com")
         for _ in range(4):
             self.send(password="wrong horse")
-        error = self.browser.find(".summary li").text
+        error = self.browser.find(".problem").text
         self.assertRegex(error, r"^Too many attempts\. Try again in \d+ \w+\.$")
         self.look("Enter your password", error)
         self.browser.driver.delete_all_cookies()

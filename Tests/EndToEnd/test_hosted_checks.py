@@ -143,7 +143,7 @@ class Flow(OpenIDCase):
             self.assertEqual(page.forms[0].fields["email"], email)
             self.shows(self.visitor.submit("/password", password="wrong horse"),
                        "Confirm that it's you",
-                       "Email address or password is wrong. Try again or reset the password.")
+                       "Email address or password is wrong.")
             party.code(self.visitor.submit("/password", password=PASSWORD))
         denied = Party(self, self.spa, prompt="login")
         self.visitor.open(denied.path)
@@ -206,14 +206,16 @@ class Flow(OpenIDCase):
 class Browsers(BrowserCase):
     RECORDS = True
 
+    def focuses(self, field):
+        self.browser.wait(
+            lambda: self.browser.script("return document.activeElement.id") == field, "the focus")
+
     def test_pages_load_no_other_hosts_and_accept_pasted_secrets(self):
         email = self.own_email()
         self.open("/account")
         self.press("Create account")
         self.send(email="x", new_password=PASSWORD)
-        self.browser.find(".summary a").click()
-        self.browser.wait(
-            lambda: self.browser.script("return document.activeElement.id") == "email", "the focus")
+        self.focuses("email")
         self.browser.type("#email", PASSWORD)
         self.browser.find("#email").send_keys(Keys.CONTROL, "a")
         self.browser.find("#email").send_keys(Keys.CONTROL, "x")
@@ -222,6 +224,11 @@ class Browsers(BrowserCase):
         self.assertEqual(self.browser.find("#new_password").get_attribute("value"), PASSWORD)
         self.press("Create account")
         self.assertEqual(self.heading(), "Your account")
+        # From three fields on, a summary has the focus, and its links lead to the fields.
+        self.open("/account/profile")
+        self.send(name="x" * 301)
+        self.browser.find(".summary a").click()
+        self.focuses("name")
         hosts = {urllib.parse.urlsplit(url).netloc for url in self.browser.navigations()
                  if url.startswith("http")}
         self.assertEqual(hosts, {urllib.parse.urlsplit(self.server).netloc})

@@ -32,7 +32,7 @@ class SignIn(HostedCase):
         self.shows(self.visitor.submit(email=email), "Enter your password")
         self.shows(self.visitor.submit("/password", password=""), "Enter your password",
                    "Enter your password.")
-        wrong = "Email address or password is wrong. Try again or reset the password."
+        wrong = "Email address or password is wrong."
         page = self.visitor.submit("/password", password="wrong horse")
         self.shows(page, "Enter your password", wrong)
         self.assertEqual(page.forms[0].fields["password"], "")
@@ -59,7 +59,7 @@ class SignIn(HostedCase):
                 ({"email": "new-" + email, "new_password": "x" * 1025},
                  ["The password is too long."]),
                 ({"email": email, "new_password": PASSWORD},
-                 ["An account with this email address already exists. Sign in."])]:
+                 ["An account with this email address already exists."])]:
             page = self.visitor.submit(**fields)
             self.shows(page, "Create account", *errors)
             self.assertEqual(page.forms[0].fields["email"], fields["email"])
@@ -100,7 +100,7 @@ class SignIn(HostedCase):
         self.visitor.open("/account")
         self.visitor.submit(email=email)
         self.shows(self.visitor.submit("/password", password="wrong horse"), "Enter your password",
-                   "Email address or password is wrong. Try again or reset the password.")
+                   "Email address or password is wrong.")
         self.shows(self.visitor.submit("/password", password=PASSWORD), "Account blocked",
                    status=403)
 

@@ -105,7 +105,7 @@ import Testing
     #expect(kind.key != .internalErrorText)
     let error = FormError(kind, 3)
     #expect(FormError(error.text) == error)
-    guard case .message(let key, let values) = error.pageError.text else {
+    guard case .message(let key, let values) = error.pageError().text else {
       Issue.record("no text of the catalog")
       return
     }

@@ -30,7 +30,7 @@ extension Fixtures {
         "password-wrong",
         .password(
           target(), email: email, change: Self.link("/u/t/0123"), reset: reset, mailCode: target(),
-          errors: [.form(.signInWrong)]
+          errors: [.form(.signInWrong, link: Link(.message(.resetPassword), to: reset))]
         )
       ),
       (
@@ -82,8 +82,9 @@ extension Fixtures {
 
   private var signUpPages: [(name: String, page: Page)] {
     let errors: [PageError] = [
-      .form(.emailMissing), .form(.emailTaken), .form(.newPasswordMissing),
-      .form(.passwordShort, 15),
+      .form(.emailMissing),
+      .form(.emailTaken, link: Link(.message(.signIn), to: Self.link("/u/t/0123"))),
+      .form(.newPasswordMissing), .form(.passwordShort, 15),
       .form(.passwordCommon),
     ]
     let terms = Self.link("/terms")

@@ -75,8 +75,10 @@ struct Fixtures {
 
 extension PageError {
   /// Returns an error of a form as a page shows it.
-  static func form(_ kind: FormError.Kind, _ number: Int? = nil) -> PageError {
-    FormError(kind, number).pageError
+  static func form(
+    _ kind: FormError.Kind, _ number: Int? = nil, link: Link? = nil
+  ) -> PageError {
+    FormError(kind, number).pageError(link)
   }
 }
 

@@ -6,10 +6,12 @@ struct PageView {
   let catalog: Catalog
   let app: String
   private var rows = 0
-  /// Whether a field may still take the focus.
+  /// Whether an element may still take the focus.
   ///
   /// Only the first one counts, and an error comes before a field.
   private var mayFocus = true
+  /// Whether only a field with an error may take the focus.
+  private var seeksError = false
 
   init(catalog: Catalog, app: String) {
     self.catalog = catalog
@@ -49,7 +51,9 @@ struct PageView {
   // MARK: The page
 
   mutating func page(_ page: Page, _ context: PageContext, _ look: PageRenderer) -> Markup {
-    mayFocus = page.errors.isEmpty
+    let general = page.hasSummary ? [] : page.errorsWithoutField
+    mayFocus = !page.hasSummary && general.isEmpty
+    seeksError = !page.errors.isEmpty
     let isError = page.isError || !page.errors.isEmpty
     let title = Text.message(
       isError ? .errorPageTitle : .pageTitle, ["page": .name(plain(page.title))]
@@ -101,10 +105,11 @@ struct PageView {
       </header>
       <main\(attributes)>
       \(page.back.map { #"<p class="back">\#(link($0))</p>"# })
-      \(summary(page.errors))
+      \(page.hasSummary ? summary(page.errors) : nil)
       \(symbol(of: page))
       <h1>\(words(page.heading))</h1>
       \(page.introduction.map { #"<p class="introduction">\#(words($0))</p>"# })
+      \(general.enumerated().map { alert($1, isFocused: $0 == 0) })
       \(page.notices.map(notice))
       \(body)
       \(note)
@@ -159,8 +164,10 @@ struct PageView {
       case .success: .check
       case .warning: .alert
       }
+    let status: Markup? = notice.kind == .success ? #" role="status""# : nil
     return """
-      <p class="notice \(notice.kind.rawValue)">\(icon.markup)<span>\(words(notice.text))</span></p>
+      <p class="notice \(notice.kind.rawValue)"\(status)>\(icon.markup)\
+      <span>\(words(notice.text))</span></p>
 
       """
   }
@@ -190,6 +197,21 @@ struct PageView {
       \(items)</ul>
       </div>
       """
+  }
+
+  /// Returns an error of the whole page.
+  private func alert(_ error: PageError, isFocused: Bool) -> Markup {
+    """
+    <p class="notice warning problem"\(if: isFocused, #" tabindex="-1" autofocus"#)>\
+    \(Icon.alert.markup)<span>\(words(error))</span></p>
+
+    """
+  }
+
+  /// Returns an error with its link.
+  private func words(_ error: PageError) -> Markup {
+    let link = error.link.map { link -> Markup in " \(self.link(link))" }
+    return "\(words(error.text))\(link)"
   }
 
   private mutating func element(_ element: Page.Element, _ errors: [PageError]) -> Markup {
@@ -343,9 +365,9 @@ struct PageView {
   private mutating func form(_ form: Form, _ errors: [PageError]) -> Markup {
     var (fields, options): ([Markup], [Markup]) = ([], [])
     for field in form.fields {
-      let isFocused = mayFocus && field.isFocused
-      if isFocused { mayFocus = false }
       let error = errors.first { $0.field == field.name }
+      let isFocused = mayFocus && (seeksError ? error != nil : field.isFocused)
+      if isFocused { mayFocus = false }
       let markup: Markup = "\(self.field(field, error, isFocused: isFocused))\n"
       // An option stands below the button, which most users want next.
       if field.isOption { options.append(markup) } else { fields.append(markup) }
@@ -409,7 +431,7 @@ struct PageView {
     let mistake = error.map { error -> Markup in
       """
       <p class="error" id="\(id)-error">\(Icon.alert.markup)<span><span class="hidden">\
-      \(plain(.errorLabel)) </span>\(words(error.text))</span></p>
+      \(plain(.errorLabel)) </span>\(words(error))</span></p>
       """
     }
     let state: Markup = """

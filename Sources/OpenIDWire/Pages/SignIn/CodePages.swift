@@ -47,7 +47,7 @@ import WireKit
       change: visit.link(isSignIn ? .signIn : .signUp),
       resend: isSignIn ? target(visit) : nil,
       password: isSignIn && methods.takesPassword ? visit.link(.password) : nil,
-      errors: visit.errors.pageErrors
+      errors: visit.pageErrors
     )
   }
 

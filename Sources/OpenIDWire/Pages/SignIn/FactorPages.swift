@@ -16,7 +16,7 @@ import WireKit
       guard case .secondFactor = visit.state.stage else { return nil }
       return .secondFactor(
         visit.target(.factor), recoveryCode: visit.link(.recovery), cancel: visit.cancel,
-        errors: visit.errors.pageErrors
+        errors: visit.pageErrors
       )
     },
     SignInPages.handle("factor", "Sign in with a second factor") {
@@ -32,7 +32,7 @@ import WireKit
       guard case .secondFactor = visit.state.stage else { return nil }
       return .recoveryCode(
         visit.target(.recovery), authenticator: visit.link(.factor), cancel: visit.cancel,
-        errors: visit.errors.pageErrors
+        errors: visit.pageErrors
       )
     },
     SignInPages.handle("recovery", "Sign in with a recovery code") {
@@ -46,7 +46,7 @@ import WireKit
       guard case .enrollment(_, let secret, let uri) = visit.state.stage else { return nil }
       return .setUpAuthenticator(
         visit.target(.enroll), key: secret, uri: uri, person: Person(email: visit.state.email),
-        cancel: visit.cancel, errors: visit.errors.pageErrors
+        cancel: visit.cancel, errors: visit.pageErrors
       )
     },
     SignInPages.handle("enroll", "Enroll a second factor, and sign in") {

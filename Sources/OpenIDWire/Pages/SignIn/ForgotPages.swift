@@ -18,7 +18,7 @@ import WireKit
         visit.target(.forgot),
         email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
         signIn: visit.link(visit.state.email == nil ? .signIn : .password),
-        errors: visit.errors.pageErrors
+        errors: visit.pageErrors
       )
     },
     SignInPages.handle("forgot", "Mail a link to a new password") {

@@ -35,7 +35,7 @@ import WireKit
       isRemembered: kept != nil,
       client: client?.name,
       signUp: methods.takesSignUp ? visit.link(.signUp) : nil,
-      errors: visit.errors.pageErrors
+      errors: visit.pageErrors
     )
   }
 
@@ -52,7 +52,7 @@ import WireKit
       another: visit.target(below: "choose/another"),
       client: client?.name,
       cancel: visit.cancel,
-      errors: visit.errors.pageErrors
+      errors: visit.pageErrors
     )
   }
 
@@ -94,7 +94,7 @@ import WireKit
     return .password(
       visit.target(.password), email: email, change: visit.link(.signIn),
       reset: visit.link(.forgot), mailCode: methods.takesCode ? CodePages.target(visit) : nil,
-      errors: visit.errors.pageErrors
+      errors: visit.pageErrors
     )
   }
 
@@ -124,7 +124,7 @@ import WireKit
       minimumPassword: visit.app.accountSettings.passwordMinLength,
       signIn: visit.link(.signIn),
       terms: visit.app.brandingSettings.terms,
-      errors: visit.errors.pageErrors
+      errors: visit.pageErrors
     )
   }
 

@@ -73,6 +73,19 @@ import WireKit
     shown == state.page ? state.errors.compactMap(FormError.init) : []
   }
 
+  /// The same errors as the page shows them.
+  var pageErrors: [PageError] { errors.map { $0.pageError(link(mending: $0.kind)) } }
+
+  /// Returns the link that mends an error in another way; nil without one.
+  private func link(mending kind: FormError.Kind) -> Link? {
+    switch kind {
+    case .emailTaken: Link(.message(.signIn), to: link(.password))
+    case .signInWrong: Link(.message(.resetPassword), to: link(.forgot))
+    case .browserFull: Link(.message(.chooseAccount), to: link(.choose))
+    default: nil
+    }
+  }
+
   /// Returns the response with a page, which shows the errors of its last form.
   func response(with page: Page) -> Response {
     call.response(with: page, errors: errors, locales: authorization.request.locales)
