@@ -43,13 +43,13 @@ extension Call {
 
   /// Sets the cookie of a new browser that a page or an authorization depends on, and of a note.
   package func keepBrowser(in response: inout Response) {
-    keepNote(in: &response)
+    keepNotes(in: &response)
     guard let browser = context.part(Browser.self), browser.isNew else { return }
     response.add(.setCookie, browser.field)
   }
 }
 
-/// An address that a browser keeps in an encrypted cookie.
+/// A text that a browser keeps in an encrypted cookie.
 ///
 /// It is bound to the browser and the app, and expires.
 package enum BrowserNote: String {
@@ -57,31 +57,42 @@ package enum BrowserNote: String {
   case password
   /// The address that the user wants to find in the form of the next sign-in.
   case address
+  /// The id of the sign-in that waits until the user opens the link of a mail.
+  case waiting
+  /// The page to which the account page leads back.
+  case way
 
-  private var lifetime: Duration { self == .password ? .seconds(3_600) : Cookie.longestLifetime }
+  private var lifetime: Duration { self == .address ? Cookie.longestLifetime : .seconds(3_600) }
 
-  /// Returns the address; nil if the browser has none.
-  @EventLoop package func address(_ call: Call) -> String? {
+  /// The longest text, in bytes: browsers refuse longer cookies.
+  private static let longest = 2_100
+
+  /// Returns the text; nil if the browser has none.
+  @EventLoop package func text(_ call: Call) -> String? {
     guard let browser = call.knownBrowser,
       let text = Cookie.value(of: name(call), in: call.request.field(.cookie)),
       let (json, hasExpired) = call.context.keys.master.openedText(
         text, as: sealName(browser.text, call)
       ), !hasExpired
     else { return nil }
-    return json["email"]?.string
+    return json["text"]?.string
   }
 
-  /// Sets the cookie with the response to this request; nil deletes it.
-  @EventLoop package func keep(_ address: String?, _ call: Call) {
+  /// Sets the cookie with the response to this request; nil, or a text that is too long, deletes it.
+  @EventLoop package func keep(_ text: String?, _ call: Call) {
     var value = ""
-    if let address {
-      let json = JSONObject([("email", .string(address.excerpt(320)))])
+    if let text, text.utf8.count <= Self.longest {
+      let json = JSONObject([("text", .string(text))])
       let name = sealName(call.browser.key.text, call)
       value = (try? call.context.keys.master.sealedText(json, as: name, for: lifetime)) ?? ""
     }
     let lifetime = value.isEmpty ? .zero : lifetime
     let field = Cookie.setting(name(call), to: value, for: lifetime, .lax)
-    call.context.keep(KeptNote(field))
+    if let kept = call.context.part(KeptNotes.self) {
+      kept.fields.append(field)
+    } else {
+      call.context.keep(KeptNotes(field))
+    }
   }
 
   @EventLoop private func name(_ call: Call) -> String {
@@ -93,17 +104,17 @@ package enum BrowserNote: String {
   }
 }
 
-/// The field of a cookie that the response to this request sets.
-@EventLoop private final class KeptNote: RequestPart {
-  let field: String
+/// The fields of the cookies that the response to this request sets.
+@EventLoop private final class KeptNotes: RequestPart {
+  var fields: [String]
 
-  init(_ field: String) { self.field = field }
+  init(_ field: String) { fields = [field] }
 }
 
 extension Call {
-  /// Sets the cookie that this request has kept.
-  func keepNote(in response: inout Response) {
-    if let note = context.part(KeptNote.self) { response.add(.setCookie, note.field) }
+  /// Sets the cookies that this request has kept.
+  fileprivate func keepNotes(in response: inout Response) {
+    for field in context.part(KeptNotes.self)?.fields ?? [] { response.add(.setCookie, field) }
   }
 }
 

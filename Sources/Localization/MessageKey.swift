@@ -24,7 +24,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Sign-up.
   case createAccount, createAccountIntroduction, haveAccount, readTerms
   // Forgotten passwords and addresses.
-  case resetPassword, resetIntroduction, checkMail, resetSent, verificationSent
+  case resetPassword, resetIntroduction, checkMail, resetSent, verificationSent, mailSentNext,
+    signedIn, signedInText
   case chooseNewPassword
   case verifyAddress, confirmAddress, confirmAddressIntroduction, disown, disownIntroduction
   case restoreAddress, restoreAddressIntroduction, restoreAddressEffect
@@ -77,7 +78,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case changedMeanwhile
   // Errors of pages.
   case unknownApplication, unknownApplicationText, unregisteredRedirect, unregisteredRedirectText
-  case unregisteredRedirectURI, signInExpired, signInExpiredText, startAgain, cookiesNeeded
+  case unregisteredRedirectURI, signInExpired, signInExpiredText, startAgain
+  case otherBrowser, otherBrowserText, cookiesNeeded
   case cookiesNeededText, throttled, throttledText, tryAgain, accountBlocked, accountBlockedText
   case serviceUnavailable, serviceUnavailableText, linkExpired, linkExpiredText, requestNewLink
   case requestRefused, requestRefusedText, pageNotFound, pageNotFoundText, internalError,

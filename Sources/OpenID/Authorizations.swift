@@ -1,6 +1,6 @@
 package import EventLoop
 import JSON
-import Postgres
+package import Postgres
 import RateLimiting
 package import Runtime
 package import Tenancy
@@ -73,6 +73,15 @@ package import Tenancy
     return try await context.read(
       AuthorizationQueries.expired, context.app.id, id, browser.hash(master), on: .exclusive
     ).first?.authorization(id, master)
+  }
+
+  /// Returns where an authorization began, of any browser and in any state; nil if it is unknown.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func origin(
+    of id: AuthorizationID, _ context: RequestContext
+  ) async throws(Failure) -> AuthorizationOrigin? {
+    try await context.first(AuthorizationQueries.origin, context.app.id, id)
   }
 
   private static func found(
@@ -174,6 +183,13 @@ package enum AuthorizationQueries {
       and a.redeemed_at is null and a.expires_at > now()
     """)
 
+  static let origin = Statement<AuthorizationOrigin, AppID, AuthorizationID>(
+    "authorizations.origin",
+    """
+    select client_id, request ->> 'redirect' from authorizations
+    where app_id = $1 and authorization_id = $2
+    """)
+
   static let expired = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.expired",
     """
@@ -240,6 +256,17 @@ package struct Authorization: Sendable {
 
   /// How long the user may take.
   package static let lifetime = Duration.seconds(3_600)
+}
+
+/// The client that has begun an authorization, and where its response goes.
+package struct AuthorizationOrigin: RowDecodable {
+  package let client: ClientID
+  package let redirect: String
+
+  package init(from row: Row) throws(DatabaseError) {
+    client = ClientID(trusted: try row.text(0))
+    redirect = try row.text(1)
+  }
 }
 
 /// A row of the table.

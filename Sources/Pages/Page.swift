@@ -57,6 +57,8 @@ package struct Page: Sendable {
     case submit(Nonce)
     /// Posts a message to the window that opened or embeds the page.
     case post(WebMessage, Nonce)
+    /// Leads on by a script once the user has acted in another tab.
+    case wait(PageWait)
   }
 
   package enum Element: Sendable {
@@ -77,6 +79,19 @@ package struct Page: Sendable {
     /// A link to an app of this device, which only phones have.
     case phoneLink(Link)
     case picture(Picture)
+  }
+}
+
+/// The paths of a page that waits.
+package struct PageWait: Sendable {
+  /// Answers 204 while the page waits, and 200 afterwards.
+  package let check: LocalPath
+  /// Where the page then leads.
+  package let next: LocalPath
+
+  package init(check: LocalPath, next: LocalPath) {
+    self.check = check
+    self.next = next
   }
 }
 

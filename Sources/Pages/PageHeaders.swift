@@ -20,7 +20,7 @@ package struct PageHeaders: Sendable, Hashable {
     var forms: [String]? = ["'self'"]
     var ancestors = "'none'"
     switch page.automation {
-    case .refresh, nil: break
+    case .refresh, .wait, nil: break
     case .submit(let nonce):
       scripts.append("'nonce-\(nonce.text)'")
       // Browsers apply it to each redirect of the client too, so no list would be complete.
@@ -36,7 +36,7 @@ package struct PageHeaders: Sendable, Hashable {
     }
     for source in page.images { images.append(source) }
     contentSecurityPolicy = Self.policy(
-      scripts: scripts, images: images, connects: page.automation == nil, forms: forms,
+      scripts: scripts, images: images, connects: page.loadsData, forms: forms,
       ancestors: ancestors
     )
   }
@@ -68,6 +68,14 @@ extension [String] {
 }
 
 extension Page {
+  /// Whether scripts of the page may send requests.
+  fileprivate var loadsData: Bool {
+    switch automation {
+    case .wait, nil: true
+    case .refresh, .submit, .post: false
+    }
+  }
+
   /// The sources of all images of the page.
   fileprivate var images: [ImageSource] {
     body.flatMap { element -> [ImageSource?] in

@@ -162,7 +162,7 @@ class Account(StateCase):
 class Failures(StateCase):
     def test_pages_of_failures(self):
         self.open("/u/0123456789abcdef01234567/sign-in")
-        self.look("Cookies are needed")
+        self.look("Start again in this browser")
         self.open("/account")
         self.open("/u/0123456789abcdef01234567/sign-in")
         self.look("Sign-in expired")

@@ -6,6 +6,9 @@ import Testing
 
 extension Fixtures {
   private var attempts: PageError { .form(.attempts, 754) }
+  private var wait: PageWait {
+    PageWait(check: Self.path("/u/t/0123/waiting"), next: Self.path("/u/t/0123/resume"))
+  }
 
   var signInPages: [(name: String, page: Page)] {
     let signUp = Self.link("/u/t/0123/sign-up")
@@ -117,11 +120,15 @@ extension Fixtures {
       ),
       (
         "reset-sent",
-        .mailSent(.resetSent, email: email, again: target(), signIn: Self.link("/u/t/0123"))
+        .mailSent(
+          .resetSent, email: email, again: target(), signIn: Self.link("/u/t/0123"), waiting: wait
+        )
       ),
       (
         "verification-sent",
-        .mailSent(.verificationSent, email: email, again: target(), errors: [attempts])
+        .mailSent(
+          .verificationSent, email: email, again: target(), waiting: wait, errors: [attempts]
+        )
       ),
       ("new-password", .newPassword(target(), email: email, minimumPassword: 8)),
       (

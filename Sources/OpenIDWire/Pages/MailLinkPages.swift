@@ -22,12 +22,22 @@ typealias Page = Pages.Page
       Route(
         .get, "/u/done/{task}", access: .open,
         summary: "Show that the task of a mailed link is done"
-      ) { (call) throws(Failure) in
+      ) { (call) async throws(Failure) in
         let name = call.text("task")
         guard let task = Page.CompletedTask(rawValue: name) else { throw .routeNotFound }
-        return call.response(with: task.page)
+        return try await done(task, call)
       }
     ]
+
+  /// Returns the page of a completed task, which leads on in the sign-in that waits for it here.
+  static func done(_ task: Page.CompletedTask, _ call: Call) async throws(Failure) -> Response {
+    guard task == .addressConfirmed || task == .alreadyVerified,
+      let waiting = try await Visit.waiting(call), waiting.authorization.code == nil,
+      waiting.state.sentMail == .verification
+    else { return call.response(with: task.page) }
+    let next = Link.next(.continue, to: Destination(waiting.resumption))
+    return call.response(with: .done(task, next: next))
+  }
 
   /// Reads the token of a link or of its form.
   ///
@@ -63,8 +73,15 @@ typealias Page = Pages.Page
   }
 
   /// Returns the page of a link that has expired or was used.
-  static func expired(_ call: Call, request: String) -> Response {
-    let page = Page.expiredLink(request: Destination(LocalPath(checked: request)))
-    return call.response(with: page, .notFound)
+  ///
+  /// - Parameters:
+  ///   - call: the request.
+  ///   - label: the label of the link that leads on.
+  ///   - next: where it leads.
+  /// - Returns: the page.
+  static func expired(
+    _ call: Call, _ label: MessageKey, to next: LocalPath = .account
+  ) -> Response {
+    call.response(with: .expiredLink(next: .next(label, to: Destination(next))), .notFound)
   }
 }

@@ -3,9 +3,11 @@ import Delivery
 import EventLoop
 import HTTP
 import HostedPages
+import Localization
 import OpenID
 import Pages
 import Runtime
+import Sessions
 import WireKit
 
 /// `/u/reset`: sets the password that the reader of a mailed link chooses.
@@ -36,7 +38,7 @@ import WireKit
       )
       return call.response(with: page, errors: state.errors)
     } catch .invalidMailToken {
-      return MailLinkPages.expired(call, request: path)
+      return MailLinkPages.expired(call, .requestNewLink, to: .passwordReset)
     }
   }
 
@@ -48,9 +50,22 @@ import WireKit
     if let error = FormError.error(ofNew: password) {
       return try call.redirect(to: page, showing: PageState(errors: [error]))
     }
+    var errors: [FormError] = []
     do throws(Failure) {
+      let waiting = try await Visit.waiting(call)
+      let response = try await waiting?.handle(ofLink: form) { visit async throws(Failure) in
+        let token = try await MailLinkPages.token(text, for: .reset, call)
+        guard token.subject.resultURL == nil, try await visit.isOf(token.subject.email) else {
+          return nil
+        }
+        return try await signIn(visit, by: text, password: password, &errors)
+      }
+      if let response { return response }
+      guard errors.isEmpty else {
+        return try call.redirect(to: page, showing: PageState(errors: errors))
+      }
       let token = try await MailLinkPages.token(text, for: .reset, call)
-      let errors = try await call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
+      errors = try await call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
         try await Emails.resetOnly(text, password: password, call.context)
       }
       guard errors.isEmpty else {
@@ -59,6 +74,27 @@ import WireKit
       return MailLinkPages.completed(.passwordSaved, by: token, call)
     } catch .invalidMailToken {
       return call.redirect(to: page)
+    }
+  }
+
+  /// Sets the password, and signs in.
+  ///
+  /// - Returns: the next step; nil if there are errors, or the browser has no room for the user.
+  private static func signIn(
+    _ visit: Visit, by token: String, password: String, _ errors: inout [FormError]
+  ) async throws(Failure) -> Visit.Next? {
+    var session: OpenSession?
+    do throws(Failure) {
+      errors = try await visit.call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
+        do throws(Failure) {
+          session = try await Emails.reset(token, password: password, as: .pages, visit.context)
+        } catch .deviceFull {
+          // The token is still valid.
+        }
+      }
+      return session.map(visit.complete)
+    } catch let error where error.is(.additionalFactorRequired) {
+      return try await visit.beginSecondStep(error)
     }
   }
 

@@ -3,6 +3,7 @@ import Delivery
 import EventLoop
 import HTTP
 import HostedPages
+import Localization
 import OpenID
 import Pages
 import Runtime
@@ -30,7 +31,7 @@ import WireKit
       )
       return call.response(with: page, errors: state.errors)
     } catch .invalidMailToken {
-      return MailLinkPages.expired(call, request: LocalPath.account.text)
+      return MailLinkPages.expired(call, .account)
     }
   }
 

@@ -3,6 +3,7 @@ import Delivery
 import EventLoop
 import HTTP
 import HostedPages
+import Localization
 import JSON
 import OpenID
 import Pages
@@ -28,7 +29,7 @@ import WireKit
 
   private static func show(_ call: Call) async throws(Failure) -> Response {
     guard let text = FormValues(call.request.query)?["token"] else {
-      return MailLinkPages.expired(call, request: LocalPath.account.text)
+      return MailLinkPages.expired(call, .signIn)
     }
     do throws(Failure) {
       let token = try await MailLinkPages.token(text, for: .verify, call)
@@ -43,9 +44,9 @@ import WireKit
     } catch .invalidMailToken {
       // People open a link twice.
       if try await PresentedEmailToken.isFulfilled(text, call.context) {
-        return call.response(with: Page.CompletedTask.alreadyVerified.page)
+        return try await MailLinkPages.done(.alreadyVerified, call)
       }
-      return MailLinkPages.expired(call, request: LocalPath.account.text)
+      return MailLinkPages.expired(call, .signIn)
     }
   }
 
@@ -106,7 +107,7 @@ import WireKit
   private static func knowsPassword(
     of token: PresentedEmailToken, _ call: Call
   ) async throws(Failure) -> Bool {
-    guard let address = BrowserNote.password.address(call) else { return false }
+    guard let address = BrowserNote.password.text(call) else { return false }
     let key = try await EmailAddress(address, call.context).key
     return try await EmailAddress(token.subject.email, call.context).key.hasSameBytes(as: key)
   }

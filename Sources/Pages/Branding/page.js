@@ -105,3 +105,24 @@ for (const select of document.querySelectorAll("select[data-zone]")) {
   const isListed = [...select.options].some((option) => option.value === zone);
   if (!select.value && isListed) select.value = zone;
 }
+
+// A page that waits for the link of an email looks whether it was opened, and continues.
+const { check, next, done } = document.querySelector("main").dataset;
+if (check) {
+  let looks = 0;
+  let timer;
+  const look = async () => {
+    clearTimeout(timer);
+    looks += 1;
+    const response = await fetch(check, { cache: "no-store" }).catch(() => null);
+    if (response?.status === 200) {
+      document.querySelector("main > [role=status]").textContent = done;
+      location.replace(next);
+      return;
+    }
+    clearTimeout(timer);
+    timer = setTimeout(look, looks < 200 ? 3000 : 15000);
+  };
+  addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+  timer = setTimeout(look, 3000);
+}

@@ -26,6 +26,13 @@ extension Page {
     )
   }
 
+  /// The sign-in of the address began in another browser, or this one refuses cookies.
+  package static func otherBrowser(restart: Destination) -> Page {
+    failure(
+      .otherBrowser, [.message(.otherBrowserText)], links: [.next(.startAgain, to: restart)]
+    )
+  }
+
   package static func cookiesDisabled(reload: Destination) -> Page {
     failure(.cookiesNeeded, [.message(.cookiesNeededText)], links: [.next(.reload, to: reload)])
   }
@@ -58,11 +65,8 @@ extension Page {
   }
 
   /// The link of a mail has expired or was used.
-  package static func expiredLink(request: Destination?) -> Page {
-    failure(
-      .linkExpired, [.message(.linkExpiredText)],
-      links: request.map { [.next(.requestNewLink, to: $0)] } ?? []
-    )
+  package static func expiredLink(next: Link) -> Page {
+    failure(.linkExpired, [.message(.linkExpiredText)], links: [next])
   }
 
   /// The request is malformed, or the account does not permit it.

@@ -16,14 +16,17 @@ extension Page {
   ///
   /// - `message`: says which email, as `.resetSent` does.
   /// - `again`: sends another mail.
+  /// - `waiting`: continues once the user has opened the link.
   package static func mailSent(
     _ message: MessageKey, email: String, again: FormTarget, signIn: Destination? = nil,
-    errors: [PageError] = []
+    waiting: PageWait, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .checkMail)
     page.symbol = .mail
-    page.introduction = [.message(message, ["email": .address(email)])]
+    page.introduction = [.message(message, ["email": .address(email)]), .message(.mailSentNext)]
     page.errors = errors
+    page.automation = .wait(waiting)
+    page.body = [.links([.next(.continue, to: Destination(waiting.next))])]
     page.add(.sendAnotherMail, again, wait: errors.isEmpty ? resendWait : nil)
     page.add(.backToSignIn, to: signIn)
     return page
@@ -68,6 +71,14 @@ extension Page {
       .message(.restoreAddressIntroduction, ["email": .address(email)]),
       .message(.restoreAddressEffect),
     ]
+    return page
+  }
+
+  /// Reports that another tab has finished the sign-in.
+  package static func signedIn(next: Link) -> Page {
+    var page = Page(title: .signedIn)
+    page.introduction = [.message(.signedInText)]
+    page.body = [.links([next])]
     return page
   }
 

@@ -84,6 +84,12 @@ struct PageView {
         if (opener) setTimeout(close, 5000);
         </script>
         """
+    case .wait(let wait):
+      attributes = """
+        \(attribute: "data-check", wait.check.text)\(attribute: "data-next", wait.next.text)\
+        \(attribute: "data-done", plain(.handOver))
+        """
+      note = #"<p class="hidden" role="status"></p>"#
     case nil: break
     }
     return """

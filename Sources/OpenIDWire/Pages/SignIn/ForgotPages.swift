@@ -28,7 +28,7 @@ import WireKit
       visit.state.email = email
       let errors = try await ResetPages.errors(requesting: email, visit.call)
       guard errors.isEmpty else { return .errors(errors, on: .forgot) }
-      visit.state.sentMail = .reset
+      visit.wait(for: .reset)
       return .page(.mailSent)
     },
     SignInPages.show(.mailSent, "Show that an email is on its way") {
@@ -37,7 +37,8 @@ import WireKit
       return .mailSent(
         mail == .reset ? .resetSent : .verificationSent, email: visit.email,
         again: visit.target(.mailSent), signIn: visit.link(.signIn),
-        errors: visit.errors.pageErrors
+        waiting: PageWait(check: visit.path(below: "waiting"), next: visit.resumption),
+        errors: visit.pageErrors
       )
     },
     SignInPages.handle("mail-sent", "Send the mail again") { (visit, _) async throws(Failure) in

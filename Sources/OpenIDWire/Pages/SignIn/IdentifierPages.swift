@@ -28,7 +28,7 @@ import WireKit
     if let page = try await stepUpPage(visit) { return page }
     let client = try visit.client()
     let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
-    let kept = BrowserNote.address.address(visit.call)
+    let kept = BrowserNote.address.text(visit.call)
     return .signIn(
       visit.target(.signIn),
       email: visit.state.email ?? visit.authorization.request.loginHint ?? kept ?? "",
@@ -64,7 +64,7 @@ import WireKit
     visit.state.email = email
     if let error = FormError.error(ofEmail: email) { return .errors([error], on: .signIn) }
     let isRemembered = form["remember"] != nil
-    if isRemembered || BrowserNote.address.address(visit.call) != nil {
+    if isRemembered || BrowserNote.address.text(visit.call) != nil {
       BrowserNote.address.keep(isRemembered ? email : nil, visit.call)
     }
     let client = try visit.client()

@@ -49,7 +49,7 @@ extension Visit {
       let errors = try await call.errors(wrong: .emailMalformed) { () async throws(Failure) in
         try await Emails.requestVerification(of: email, context)
       }
-      state.sentMail = .verification
+      wait(for: .verification)
       return .errors(errors, on: .mailSent)
     }
   }
@@ -67,7 +67,7 @@ extension Visit {
   // MARK: Second factors
 
   /// Leads to the page of a second factor, or of its enrollment.
-  private func beginSecondStep(_ failure: Failure) async throws(Failure) -> Next {
+  func beginSecondStep(_ failure: Failure) async throws(Failure) -> Next {
     guard let flow = failure["flow"]?.string else { throw failure }
     let methods = failure["methods"]?.array?.compactMap(\.string) ?? []
     guard methods.contains("enroll") else {

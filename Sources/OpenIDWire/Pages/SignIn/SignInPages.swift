@@ -10,7 +10,7 @@ import WireKit
 @EventLoop enum SignInPages {
   nonisolated static let routes =
     IdentifierPages.routes + CodePages.routes + FactorPages.routes + ForgotPages.routes
-    + ChooserPages.routes + ConsentPages.routes
+    + ChooserPages.routes + ConsentPages.routes + WaitingPages.routes
 
   /// Returns the route that shows a page.
   ///

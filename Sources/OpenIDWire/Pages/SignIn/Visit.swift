@@ -175,7 +175,7 @@ import WireKit
   /// A second click gets the cookies too, since the browser ignores the first response. Another form
   /// gets none: its sender may have copied the key of the browser, and does not know the credential.
   /// - Throws: `.authorizationExpired` if the browser has no pass.
-  private func current(after step: Int, _ mark: String) async throws(Failure) -> Response {
+  func current(after step: Int, _ mark: String) async throws(Failure) -> Response {
     guard authorization.isRecent, step == authorization.step - 1,
       areSame(state.lastForm.map { Array($0.utf8) }, Array(mark.utf8))
         || state.pass != nil && hasPass
@@ -190,7 +190,7 @@ import WireKit
   // MARK: The end
 
   /// Returns the response that continues after the user has signed in or acted.
-  private func proceed() async throws(Failure) -> Response {
+  func proceed() async throws(Failure) -> Response {
     if let secret = state.deviceSecret {
       // The statements that follow need the device as the browser will have it.
       context.device = DeviceCredential(secret, isCookie: true, context)
@@ -221,12 +221,12 @@ import WireKit
   }
 
   /// Whether no credential was verified yet, or the browser is the one where it was.
-  private var hasPass: Bool {
+  var hasPass: Bool {
     guard let pass = authorization.state.pass else { return true }
     return areSame(sentPass.map { Array($0.utf8) }, Array(pass.utf8))
   }
 
-  private var sentPass: String? {
+  var sentPass: String? {
     Cookie.value(of: passCookie, in: call.request.field(.cookie))
   }
 
@@ -249,29 +249,53 @@ extension AuthorizationState {
 extension Visit {
   /// Finds the authorization of a page or a form, and handles the request.
   ///
-  /// If the authorization has expired, a new one begins with the same request and address.
+  /// If the authorization has expired, a new one begins with the same request and address. In another
+  /// browser, the user may start again.
+  ///
+  /// - Parameters:
+  ///   - call: the request.
+  ///   - work: returns the response.
+  ///   - afterEnd: returns the response if the authorization is finished or has expired; nil for
+  ///     another beginning.
+  /// - Returns: the response.
+  /// - Throws: `.databaseUnavailable`, and failures of the work and of a restart.
   static func respond(
-    to call: Call, _ work: @EventLoop (Visit) async throws(Failure) -> Response
+    to call: Call, _ work: @EventLoop (Visit) async throws(Failure) -> Response,
+    afterEnd: @EventLoop () async throws(Failure) -> Response? = { () async throws(Failure) in nil }
   ) async throws(Failure) -> Response {
     do throws(Failure) {
       return try await work(Visit(call))
     } catch .authorizationExpired {
-      return try await restart(call)
+      return if let response = try await afterEnd() { response } else { try await restart(call) }
+    } catch .cookiesNeeded {
+      return try await startAgain(after: .cookiesNeeded, call)
     }
+  }
+
+  /// Returns the page that leads to a new sign-in, of the same client.
+  ///
+  /// Only the client can begin its sign-in, since it keeps the state of the request in the browser.
+  private static func startAgain(
+    after failure: Failure, _ call: Call
+  ) async throws(Failure) -> Response {
+    call.failure = failure
+    let restart = try await call.clientOfPath()?.home ?? .account
+    return failure.is(.cookiesNeeded)
+      ? call.response(with: .otherBrowser(restart: restart), .forbidden)
+      : call.response(with: .expired(restart: restart), failure.type.status)
   }
 
   /// Begins an expired authorization again, and tells the user so on the first page.
   ///
   /// The request is checked again, because clients change. Of the old state, only the address and the
   /// language remain.
-  /// - Throws: `.authorizationExpired` if none of this browser is remembered, or the resource server
-  ///   is gone; `.unknownApplication`, `.unregisteredRedirect`, `.tooManyAttempts`,
-  ///   `.databaseUnavailable`.
+  /// - Throws: `.authorizationExpired` if the resource server is gone; `.unknownApplication`,
+  ///   `.unregisteredRedirect`, `.tooManyAttempts`, `.databaseUnavailable`.
   private static func restart(_ call: Call) async throws(Failure) -> Response {
     let context = call.context
     guard let id = AuthorizationID(call.text("authorization")), let browser = call.knownBrowser,
       let expired = try await Authorizations.expired(id, in: browser, context)
-    else { throw .authorizationExpired }
+    else { return try await startAgain(after: .authorizationExpired, call) }
     let request = expired.request
     if request.client != .pages {
       let client = try expired.requiredClient()
@@ -287,5 +311,33 @@ extension Visit {
     let form = call.request.method == .post ? try? call.form(of: id.text) : nil
     visit.state.email = form?["email"] ?? expired.state.email
     return try await visit.finish(.errors([FormError(.signInExpired)], on: .signIn))
+  }
+}
+
+extension Call {
+  /// Returns the client of the authorization in the path, of any browser and in any state.
+  ///
+  /// - Returns: its name, and the page of it to which a link leads; nil if it has none on the web.
+  /// - Throws: `.databaseUnavailable`.
+  func clientOfPath() async throws(Failure) -> (name: String, home: Destination)? {
+    guard let id = AuthorizationID(text("authorization")),
+      let origin = try await Authorizations.origin(of: id, context),
+      let client = try await Clients.client(origin.client, of: context.app.id, context)
+    else { return nil }
+    return client.home(besides: origin.redirect).map { (client.name, $0) }
+  }
+}
+
+extension Client {
+  /// Returns the page to which a link leads back; nil for a client without pages on the web.
+  ///
+  /// - Parameter redirect: a callback URL, which has the origin of the page.
+  /// - Returns: a logout URL of that origin, or else the origin.
+  func home(besides redirect: String) -> Destination? {
+    guard let origin = RedirectTarget(redirect).origin else { return nil }
+    let own = settings.logoutURLs.first {
+      RedirectTarget($0).origin?.hasSameBytes(as: origin) == true
+    }
+    return Destination(url: own ?? origin)
   }
 }
