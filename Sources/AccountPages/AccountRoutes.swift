@@ -74,7 +74,8 @@ package import WireKit
     )
     return visit.response(
       with: .account(
-        overview, paths: paths(visit, hasEmail: summary.hasOwnIdentity),
+        overview, back: try await visit.call.wayBack(),
+        paths: paths(visit, hasEmail: summary.hasOwnIdentity),
         switchAccount: Destination(SwitchPages.path), signOut: visit.target("/account/sign-out")
       )
     )
@@ -108,16 +109,16 @@ extension Call {
   /// - Throws: `.databaseUnavailable`.
   package func signedOut() async throws(Failure) -> Response {
     let hasOthers = try await !browserUsers().isEmpty
-    var back: (name: String, destination: Destination)?
+    var back = try await wayBack()
     if let id = PageState(of: self).values[.client].flatMap({ ClientID($0) }),
       let client = try await Clients.client(id, of: context.app.id, context),
       let url = client.settings.logoutPage,
       let destination = Destination(url, of: RedirectTarget(url))
     {
-      back = (client.name, destination)
+      back = Link(.message(.backToClient, ["client": .name(client.name)]), to: destination)
     }
     let next = Destination(hasOthers ? SwitchPages.path : .account)
-    return response(with: .signedOut(client: back, next: next, hasOthers: hasOthers))
+    return response(with: .signedOut(back: back, next: next, hasOthers: hasOthers))
   }
 }
 

@@ -3,6 +3,7 @@ import Encoding
 import EventLoop
 import HTTP
 import HostedPages
+import Localization
 import OpenID
 import Pages
 import Runtime
@@ -56,6 +57,7 @@ typealias Page = Pages.Page
     _ show: @escaping @EventLoop (AccountVisit) async throws(Failure) -> Response
   ) -> Route {
     Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
+      try await call.keepWayBack()
       guard let visit = try await AccountVisit(call) else { return try await signIn(call) }
       do throws(Failure) {
         if isFresh { try await Sessions.requireFreshProof(of: visit.user, visit.context) }
@@ -188,8 +190,21 @@ typealias Page = Pages.Page
     return call.target(path, of: Self.flow(of: user), [once] + hidden)
   }
 
-  /// Returns the response with a page, which shows the errors of its last form.
-  func response(with page: Page) -> Response { call.response(with: page, errors: state.errors) }
+  /// Returns the response with a page, which shows the errors or the result of the last form.
+  func response(with page: Page) -> Response {
+    var page = page
+    if let notice = state.values[.notice].flatMap(MessageKey.init) {
+      page.notices.append(Notice(.success, .message(notice)))
+    }
+    return call.response(with: page, errors: state.errors)
+  }
+
+  /// Returns the redirect after a change, to a page that reports it.
+  ///
+  /// - Throws: `.internalError` if the state of the page cannot be encrypted.
+  func report(_ notice: MessageKey, on page: LocalPath = .account) throws(Failure) -> Response {
+    try call.redirect(to: page, showing: PageState(values: [.notice: notice.rawValue]))
+  }
 
   /// Returns the response to a form.
   ///
@@ -198,16 +213,18 @@ typealias Page = Pages.Page
   ///   - page: the path of the form.
   ///   - values: what the user has entered.
   ///   - next: the path of the next page; by default the overview.
+  ///   - notice: the text by which the next page reports the change; nil for none.
   /// - Returns: a redirect.
   /// - Throws: `.internalError` if the errors cannot be encrypted.
   func response(
     to errors: [FormError], of page: LocalPath, _ values: [PageState.Value: String] = [:],
-    next: LocalPath = .account
+    next: LocalPath = .account, notice: MessageKey? = .changesSaved
   ) throws(Failure) -> Response {
     guard errors.isEmpty else {
       return try call.redirect(to: page, showing: PageState(errors: errors, values: values))
     }
-    return call.redirect(to: next)
+    guard let notice else { return call.redirect(to: next) }
+    return try report(notice, on: next)
   }
 
   /// Sets the cookie of a session that has replaced the one of the request.

@@ -2,6 +2,7 @@ import Accounts
 import EventLoop
 import HTTP
 import HostedPages
+import Localization
 import OpenID
 import Pages
 import Runtime
@@ -61,7 +62,7 @@ import WireKit
           // Another tab was first.
         }
       }
-      return visit.call.redirect(to: .account)
+      return try visit.report(.authenticatorTurnedOff)
     },
     AccountVisit.show(codesPath, isFresh: true, "Show the form that replaces recovery codes") {
       (visit) async throws(Failure) in
@@ -84,7 +85,7 @@ import WireKit
     },
     AccountVisit.handle(
       newCodesPath, from: .account, "Continue after the recovery codes were saved"
-    ) { (visit, _) async throws(Failure) in visit.call.redirect(to: .account) },
+    ) { (visit, _) async throws(Failure) in try visit.report(.changesSaved) },
   ]
 
   private static func begin(

@@ -112,7 +112,10 @@ import WireKit
         visit.user, by: credential, as: .pages, visit.context
       )
     }
-    return visit.keep(session, in: try visit.response(to: errors, of: page, values, next: next))
+    return visit.keep(
+      session,
+      in: try visit.response(to: errors, of: page, values, next: next, notice: nil)
+    )
   }
 
   private static func passFactor(
@@ -130,6 +133,9 @@ import WireKit
       () async throws(Failure) in
       session = try await Sessions.passSecondFactor(code, of: visit.user, as: .pages, visit.context)
     }
-    return visit.keep(session, in: try visit.response(to: errors, of: page, values, next: next))
+    return visit.keep(
+      session,
+      in: try visit.response(to: errors, of: page, values, next: next, notice: nil)
+    )
   }
 }

@@ -2,6 +2,7 @@ import Accounts
 import EventLoop
 import HTTP
 import HostedPages
+import Localization
 import OpenID
 import Pages
 import Runtime
@@ -84,7 +85,9 @@ import WireKit
       () async throws(Failure) in
       try await Emails.change(code, flow, of: visit.user, visit.context)
     }
-    return try visit.response(to: errors, of: codePage, visit.state.values)
+    return try visit.response(
+      to: errors, of: codePage, visit.state.values, notice: .addressChanged
+    )
   }
 }
 
@@ -127,7 +130,9 @@ import WireKit
         from: current, to: new, of: visit.user, as: .pages, visit.context
       )
     }
-    return visit.keep(session, in: try visit.response(to: errors, of: page))
+    return visit.keep(
+      session, in: try visit.response(to: errors, of: page, notice: .passwordSaved)
+    )
   }
 }
 

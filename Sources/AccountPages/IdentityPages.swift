@@ -68,7 +68,9 @@ import Records
       } catch .notFound {
         // Another tab was first.
       }
-      return try visit.response(to: errors, of: LocalPath(checked: "\(path)/\(id)"), next: page)
+      return try visit.response(
+        to: errors, of: LocalPath(checked: "\(path)/\(id)"), next: page, notice: .identityUnlinked
+      )
     },
   ]
 }
@@ -122,7 +124,7 @@ import Records
       } catch .notFound {
         // Another tab was first.
       }
-      return visit.call.redirect(to: page)
+      return try visit.report(.applicationRemoved, on: page)
     },
   ]
 

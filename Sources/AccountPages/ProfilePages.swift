@@ -32,7 +32,7 @@ import WireKit
       removalPath, from: LocalPath(checked: picturePath), "Remove the picture"
     ) { (visit, _) async throws(Failure) in
       try await Pictures.remove(of: visit.user, visit.context)
-      return visit.call.redirect(to: .account)
+      return try visit.report(.changesSaved)
     },
   ]
 

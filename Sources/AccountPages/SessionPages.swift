@@ -24,12 +24,12 @@ import WireKit
         return visit.call.redirect(to: page)
       }
       try await AccountSessions.end(session, by: visit.user, visit.context)
-      return visit.call.redirect(to: page)
+      return try visit.report(.sessionEnded, on: page)
     },
     AccountVisit.handle(othersPath, from: page, isFresh: true, "End all other sessions") {
       (visit, _) async throws(Failure) in
       try await Sessions.end(nil, by: visit.user, visit.context)
-      return visit.call.redirect(to: page)
+      return try visit.report(.otherSessionsEnded, on: page)
     },
   ]
 

@@ -31,6 +31,8 @@ package struct PageState {
     case codes
     /// The id of the client that has signed the user out.
     case client
+    /// The key of the text that reports the change of the last form.
+    case notice
   }
 
   /// The name of the parameter.

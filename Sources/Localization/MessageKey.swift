@@ -65,6 +65,9 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case deleteAccount, deleteAccountText, deleteAccountIntroduction, deletesData, endsSessions
   case downloadFirst, typeAddress, deleteForever
   case confirmIdentity, confirmIdentityIntroduction, confirmIdentityToClient, useOtherMethod
+  // Reports of changes.
+  case changesSaved, addressChanged, sessionEnded, otherSessionsEnded, identityUnlinked,
+    applicationRemoved, authenticatorTurnedOff
   // Hand-over.
   case handOver, handOverToApp, handOverToClient, formPostIntroduction, webMessageIntroduction
   // Errors of fields.

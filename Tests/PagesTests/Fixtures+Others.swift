@@ -62,7 +62,7 @@ extension Fixtures {
       (
         "signed-out-client",
         .signedOut(
-          client: (text("Contoso Mail"), Self.callback), next: Self.link("/account/switch"),
+          back: Self.wayBack(text("Contoso Mail")), next: Self.link("/account/switch"),
           hasOthers: true
         )
       ),

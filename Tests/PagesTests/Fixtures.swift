@@ -35,6 +35,10 @@ struct Fixtures {
   static let clientOrigin = required(Origin(url: "https://client.example"))
   static let callback = required(Destination(url: "https://client.example/cb?code=a&state=b"))
 
+  static func wayBack(_ client: String) -> Link {
+    Link(.message(.backToClient, ["client": .name(client)]), to: callback)
+  }
+
   static func required<Value>(_ value: Value?) -> Value {
     guard let value else { preconditionFailure("a literal of the tests is malformed") }
     return value

@@ -51,17 +51,19 @@ package struct AccountPaths: Sendable {
 extension Page {
   /// Shows the rows of an account; each row leads to the page of its change.
   ///
+  /// - `back`: leads to the client that has sent the user.
   /// - `switchAccount`: the account chooser.
   package static func account(
-    _ account: AccountOverview, paths: AccountPaths, switchAccount: Destination? = nil,
-    signOut: FormTarget
+    _ account: AccountOverview, back: Link? = nil, paths: AccountPaths,
+    switchAccount: Destination? = nil, signOut: FormTarget
   ) -> Page {
     var page = accountPage(.account)
+    page.back = back
     let parts: [(title: MessageKey, rows: [Row])] = [
       (.profile, profileRows(account, paths)), (.signInMethods, signInRows(account, paths)),
       (.access, accessRows(account, paths)), (.data, dataRows(paths)),
     ]
-    page.body = parts.flatMap { title, rows -> [Element] in
+    page.body = [.person(account.person)] + parts.flatMap { title, rows -> [Element] in
       let rows = rows.filter { !$0.actions.isEmpty }
       return rows.isEmpty ? [] : [.subheading(.message(title)), .rows(rows)]
     }

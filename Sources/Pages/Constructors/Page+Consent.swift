@@ -126,20 +126,15 @@ extension Page {
 
   /// Reports that the user is signed out.
   ///
-  /// - `client`: the name of the client, and where it is; nil if none is known.
+  /// - `back`: leads to the client; nil if none is known.
   /// - `next`: the sign-in, or the account chooser if `hasOthers`.
   /// - `hasOthers`: whether other users of the browser stay signed in.
   package static func signedOut(
-    client: (name: String, destination: Destination)? = nil, next: Destination, hasOthers: Bool
+    back: Link? = nil, next: Destination, hasOthers: Bool
   ) -> Page {
     var page = Page(title: .signedOutAccount, heading: .message(.signedOut))
     page.introduction = [.message(hasOthers ? .signedOutOfOne : .signedOutText)]
-    let back = client.map { client in
-      Link(
-        .message(.backToClient, ["client": .name(client.name)]), to: client.destination,
-        style: .primary
-      )
-    }
+    let back = back.map { Link($0.text, to: $0.destination, style: .primary) }
     let link = Link(.message(hasOthers ? .chooseAccount : .signInAgain), to: next)
     page.body = [.links([back, link].compactMap(\.self))]
     return page

@@ -1,7 +1,7 @@
 import Encoding
 package import EventLoop
 package import JSON
-import Postgres
+package import Postgres
 package import Runtime
 
 /// The rules for URLs of clients.
@@ -165,6 +165,64 @@ package enum ClientURL {
     else { return nil }
     return String(url.prefix { $0 != "?" && $0 != "#" })
   }
+}
+
+/// The pages of clients to which pages of this server may link.
+@EventLoop package enum ReturnURLs {
+  /// Returns the client that may name a URL for a link back to it.
+  ///
+  /// - Parameters:
+  ///   - url: the URL: a registered one, or a page of its origin.
+  ///   - origin: the origin of the URL; nil for an app on a device, whose URL must be registered.
+  ///   - client: the client; nil for any client of the app.
+  ///   - context: the context of the request.
+  /// - Returns: the client; nil if none may.
+  /// - Throws: `.databaseUnavailable`.
+  package static func find(
+    _ url: String, at origin: String?, of client: ClientID?, _ context: RequestContext
+  ) async throws(Failure) -> ClientName? {
+    let found = try await context.read(
+      ReturnURLQueries.find, context.app.id, url, origin ?? "", client
+    )
+    return found.first
+  }
+}
+
+/// A client with its name.
+package struct ClientName: RowDecodable {
+  package let id: ClientID
+  package let name: String
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = ClientID(trusted: try row.text(0))
+    name = try row.text(1)
+  }
+}
+
+package enum ReturnURLQueries {
+  /// Returns a client that has registered a URL, or another URL of its origin.
+  ///
+  /// Served by `clients_app_id_client_id_key`. Stored settings that are no list are left out.
+  /// - Parameters:
+  ///   - 2: the URL.
+  ///   - 3: its origin in lower case; empty for none.
+  ///   - 4: the client; null for any.
+  static let find = Statement<ClientName, AppID, String, String, ClientID?>(
+    "return_urls.find",
+    """
+    select c.client_id, c.name
+    from clients c
+    cross join lateral jsonb_array_elements_text(
+      case when jsonb_typeof(c.settings -> 'callback_urls') = 'array'
+        then c.settings -> 'callback_urls' else '[]' end
+      || case when jsonb_typeof(c.settings -> 'logout_urls') = 'array'
+        then c.settings -> 'logout_urls' else '[]' end
+      || case when jsonb_typeof(c.settings -> 'web_origins') = 'array'
+        then c.settings -> 'web_origins' else '[]' end) u (url)
+    where c.app_id = $1 and c.disabled_at is null and ($4::text is null or c.client_id = $4)
+      and (u.url = $2 or $3 <> '' and starts_with(lower(u.url) || '/', $3 || '/'))
+    order by c.client_id limit 1
+    """)
 }
 
 package enum LogoutURLQueries {
