@@ -262,7 +262,7 @@ extension Configuration {
     report: @escaping @EventLoop (String) -> Void
   ) -> Dependencies {
     let keys = Keyring(master: masterKey, database: database)
-    let pages = AppPages(languages)
+    let pages = AppPages(languages, issuer: issuer)
     // Each kind of call has its own places, so that a slow receiver delays no sign-in.
     let (keySets, notices) = (HTTPSource(issuerSource), HTTPSource(noticeSource))
     return Dependencies(

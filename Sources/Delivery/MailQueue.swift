@@ -34,6 +34,9 @@ import Postgres
     self.report = report
   }
 
+  /// Returns the name of an app, as its users know it.
+  package func name(of app: App) -> String { design.name(of: app) }
+
   /// Throws `.mailNotConfigured` if this deployment sends no mail.
   package func requireConfigured() throws(Failure) {
     guard isConfigured else { throw .mailNotConfigured }

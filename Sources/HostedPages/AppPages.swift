@@ -1,6 +1,7 @@
 package import Delivery
 package import EventLoop
 package import Localization
+import Encoding
 import Outbound
 import Pages
 package import Runtime
@@ -17,13 +18,37 @@ import WireKit
   }
 
   private let languages: Languages
+  /// The host name of the deployment; nil for none that people know.
+  private let host: String?
 
-  package init(_ languages: Languages) { self.languages = languages }
+  /// Creates the pages of all apps.
+  ///
+  /// - Parameters:
+  ///   - languages: the texts of all languages.
+  ///   - issuer: the deployment's URL.
+  package init(_ languages: Languages, issuer: String) {
+    self.languages = languages
+    host = Origin(url: issuer).flatMap { Self.isName($0.host) ? $0.host : nil }
+  }
+
+  /// Returns whether a host has a name: one with a dot, which is no IP address.
+  private static func isName(_ host: String) -> Bool {
+    host.utf8.contains(UInt8(ascii: ".")) && host.utf8.last?.isDigit == false
+      && host.utf8.first != UInt8(ascii: "[")
+  }
+
+  /// Returns the name of an app that has no `display_name`.
+  ///
+  /// The first app is named `default`, which says nothing to its users.
+  private func usualName(of app: App) -> String {
+    guard app.name.isEmpty || app.name.utf8.elementsEqual("default".utf8) else { return app.name }
+    return app.hosts.first(where: Self.isName) ?? host ?? "Dossier"
+  }
 
   /// Returns the pages of an app; makes new ones if its settings have changed.
   func pages(of app: App) -> PagesOfApp {
     if let entry = known[app.id], entry.version == app.version { return entry.pages }
-    let pages = PagesOfApp(app, languages)
+    let pages = PagesOfApp(app, named: usualName(of: app), languages)
     known[app.id] = Entry(version: app.version, pages: pages)
     return pages
   }
@@ -35,9 +60,9 @@ package struct PagesOfApp: Sendable {
   package let languages: Languages
   private let settings: BrandingSettings
 
-  init(_ app: App, _ languages: Languages) {
+  init(_ app: App, named name: String, _ languages: Languages) {
     settings = app.brandingSettings
-    let branding = app.branding
+    let branding = settings.branding(named: name)
     renderer = PageRenderer(branding: branding, assets: PageAssets(Stylesheet(branding)))
     self.languages = languages.with(app.texts.catalogs).with(default: settings.language)
   }
@@ -63,7 +88,7 @@ extension PageAssets {
 }
 
 extension AppPages: MailDesign {
-  package func name(of app: App) -> String { app.branding.name }
+  package func name(of app: App) -> String { pages(of: app).renderer.branding.name }
 
   package func support(of app: App) -> String? { app.brandingSettings.supportContact }
 

@@ -26,7 +26,8 @@ package struct BrandingSettings: RecordPart {
         !text.hasControlCharacters
       },
       "",
-      "the name of the app on its pages; if it is empty, the name of the app"
+      "the name of the app on its pages; if it is empty, the name of the app, or the host name of the "
+        + "app default"
     )
     logo = read.url("logo_url", "the logo on the pages, shown at most 160 by 40 pixels large")
     darkLogo = read.url("dark_logo_url", "the logo in the dark color scheme")
@@ -74,9 +75,12 @@ package struct BrandingSettings: RecordPart {
   }
 
   /// Returns the look of the pages of an app.
-  func branding(of app: App) -> Branding {
+  ///
+  /// - Parameter name: the name of the app, if the settings have none.
+  /// - Returns: the look.
+  func branding(named name: String) -> Branding {
     Branding(
-      name: displayName.isEmpty ? app.name : displayName,
+      name: displayName.isEmpty ? name : displayName,
       logo: ImageSource(url: logo).map {
         Branding.Logo(light: $0, dark: ImageSource(url: darkLogo))
       },
@@ -107,6 +111,4 @@ extension RecordReader {
 
 extension App {
   package var brandingSettings: BrandingSettings { settings[BrandingSettings.self] }
-  /// The look of the app's pages and mails.
-  package var branding: Branding { brandingSettings.branding(of: self) }
 }

@@ -69,10 +69,7 @@ extension Call {
     var response = Response(.ok)
     response.body = Array(text.utf8)
     response.add(.contentType, literal: "text/plain; charset=utf-8")
-    // Names of apps are lower-case letters, digits and hyphens.
-    response.add(
-      .contentDisposition, "attachment; filename=\"\(context.app.name)-recovery-codes.txt\""
-    )
+    response.add(.contentDisposition, literal: "attachment; filename=\"recovery-codes.txt\"")
     response.add(.cacheControl, literal: "no-store")
     return response
   }

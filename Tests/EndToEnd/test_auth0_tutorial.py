@@ -70,7 +70,7 @@ class App:
         self.case.browser.navigations()
         self.case.sheet(f"/v2/logout?{query}")
         if is_asked:
-            self.case.shown("Sign out of default?")
+            self.case.shown("Sign out of Dossier?")
             next(item for item in self.case.browser.all("button") if item.text == "Sign out").click()
         self.case.assertEqual(self.case.redirect_parameters(self.redirect), {})
         self.credentials = self.user = None
@@ -179,7 +179,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         self.browser.wait(is_shown, heading)
 
     def accept(self):
-        self.shown("iOS SwiftUI Metadata wants access to your default account")
+        self.shown("iOS SwiftUI Metadata wants access to your Dossier account")
         text = self.browser.find("main").text
         for words in [self.email, "Read your profile and metadata", "Change your metadata"]:
             self.assertIn(words, text)
@@ -285,7 +285,7 @@ class Tutorial(OpenIDCase, BrowserCase):
                       scope=OWN_METADATA, audience=f"{self.issuer}api/v2/")
         self.sheet(party.path)
         self.enter()
-        self.shown("iOS SwiftUI Metadata wants access to your default account")
+        self.shown("iOS SwiftUI Metadata wants access to your Dossier account")
         next(item for item in self.browser.all("button") if item.text == "Deny").click()
         answer = self.redirect_parameters(self.app.redirect)
         self.assertEqual((answer["error"], answer["state"]),

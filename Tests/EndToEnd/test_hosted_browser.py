@@ -27,7 +27,7 @@ class WithScripts(LookingCase):
         self.send(email=email)
         self.look("Your account")
         self.press("Sign out")
-        self.look("You're signed out of default")
+        self.look("You're signed out of Dossier")
         self.press("Sign in again")
         self.send(email=email)
         self.look("Enter your password")
@@ -194,7 +194,7 @@ class Looks(LookingCase):
         text = self.browser.find("body").text
         for code in self.browser.all(".codes code"):
             self.assertIn(code.text, text)
-        self.assertIn("default", text)
+        self.assertIn("Dossier", text)
         self.assertFalse([item for item in self.browser.all("button") if item.is_displayed()])
 
 

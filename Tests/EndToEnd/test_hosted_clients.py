@@ -47,7 +47,7 @@ class WithScripts(ClientCase):
         self.open(party.path)
         self.look("Sign in")
         self.sign_in_here(email)
-        self.look("single_page wants access to your default account")
+        self.look("single_page wants access to your Dossier account")
         text = self.browser.find("main").text
         for words in [email, "See your email address", "Read your posts",
                       "Stay connected when you're not using it"]:
@@ -66,7 +66,7 @@ class WithScripts(ClientCase):
         self.press("Remove")
         self.look("Connected apps")
         self.open(party.path)
-        self.look("single_page wants access to your default account")
+        self.look("single_page wants access to your Dossier account")
 
     def test_the_user_declines(self):
         email, _ = self.user()

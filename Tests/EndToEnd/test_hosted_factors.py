@@ -35,7 +35,7 @@ class SecondFactors(HostedCase):
         secret = re.search(r"Key\s*([A-Z2-7 ]{32,})", page.text)[1].replace(" ", "").strip()
         uri = urllib.parse.urlsplit(scanned(page))
         self.assertEqual((uri.scheme, uri.netloc), ("otpauth", "totp"))
-        self.assertEqual(urllib.parse.unquote(uri.path), f"/default:{email}")
+        self.assertEqual(urllib.parse.unquote(uri.path), f"/Dossier:{email}")
         self.assertEqual(urllib.parse.parse_qs(uri.query)["secret"], [secret])
         factor = Authenticator({"id": "", "uri": "", "secret": secret})
         self.shows(self.visitor.submit("/set-up", code="123"), "Set up an authenticator app",
@@ -56,11 +56,11 @@ class SecondFactors(HostedCase):
         self.assertEqual(file.status, 200)
         self.assertEqual(file.headers["Content-Type"], "text/plain; charset=utf-8")
         self.assertEqual(file.headers["Content-Disposition"],
-                         'attachment; filename="default-recovery-codes.txt"')
+                         'attachment; filename="recovery-codes.txt"')
         self.assertEqual(file.headers["Cache-Control"], "no-store")
         self.assertEqual(file.headers["X-Content-Type-Options"], "nosniff")
         lines = file.body.decode().splitlines()
-        self.assertEqual(lines[0], "Recovery codes - default")
+        self.assertEqual(lines[0], "Recovery codes - Dossier")
         self.assertRegex(lines[1], r"^Saved on \d+ \w+ \d{4}, \d\d:\d\d UTC$")
         self.assertEqual(lines[-10:], codes)
         # Another browser gets nothing at the same URL.

@@ -15,7 +15,7 @@ class SignIn(HostedCase):
         self.assertEqual(page.path, "/account")
         self.assertIn(email, page.text)
         self.assertIn("Not verified", page.text)
-        self.shows(self.visitor.submit("/account/sign-out"), "You're signed out of default")
+        self.shows(self.visitor.submit("/account/sign-out"), "You're signed out of Dossier")
         self.shows(self.visitor.open("/account"), "Sign in")
         page = self.visitor.submit(email=f" {email.upper()} ")
         self.shows(page, "Enter your password")
@@ -255,8 +255,8 @@ class Languages(HostedCase):
         visitor.submit("/forgot")
         self.site.mailed(email, "ds_reset")
         subjects = [message["Subject"] for message in self.site.mail_messages(email)]
-        self.assertEqual(subjects, ["E-Mail-Adresse für default bestätigen",
-                                    "Passwort für default zurücksetzen"])
+        self.assertEqual(subjects, ["E-Mail-Adresse für Dossier bestätigen",
+                                    "Passwort für Dossier zurücksetzen"])
 
 
 if __name__ == "__main__":

@@ -214,7 +214,7 @@ class SignOut(OpenIDCase, StateCase):
         email = self.sign_up_here()
         self.site.dossier("client", "set", self.spa["id"], "logout_urls=https://app.example.com/bye")
         self.open(f"/oidc/logout?client_id={self.spa['id']}")
-        self.look("Sign out of default?")
+        self.look("Sign out of Dossier?")
         self.press("Stay signed in")
         self.assertEqual(self.heading(), "Your account")
         self.open("/account/switch")
@@ -223,7 +223,7 @@ class SignOut(OpenIDCase, StateCase):
         self.send(email="second-" + email, new_password=PASSWORD)
         self.open(f"/oidc/logout?client_id={self.spa['id']}")
         self.press("Sign out")
-        self.look("You're signed out of default")
+        self.look("You're signed out of Dossier")
         self.assertIn("Other accounts in this browser are still signed in", self.browser.find("main").text)
         back = next(link for link in self.browser.all(".links a") if "Back to" in link.text)
         self.assertEqual((back.text, back.get_attribute("href")),

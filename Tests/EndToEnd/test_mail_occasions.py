@@ -36,13 +36,13 @@ class MailOccasions(Case):
         email = "devices@example.com"
         self.verified(email)
         grant = self.expect(self.login(email, headers=FIREFOX), 200).json
-        self.wait_for(email, "New sign-in to default")
+        self.wait_for(email, "New sign-in to Dossier")
         device = {"Dossier-Device": grant["device_secret"]}
         self.expect(self.login(email, headers=device), 200)
         # A later mail shows that the sign-in on the known device has sent none.
         self.reset(email)
         self.site.mailed(email, "ds_reset")
-        self.assertEqual(self.subjects(email).count("New sign-in to default"), 1)
+        self.assertEqual(self.subjects(email).count("New sign-in to Dossier"), 1)
         [text] = [mail for mail in self.site.mails(email) if "on a new device" in mail]
         self.assertRegex(text, f"on a new device: Firefox on Linux\\.\n\nTime: {TIME}\\.")
 
@@ -52,7 +52,7 @@ class MailOccasions(Case):
         self.expect(self.login(email), 200)
         self.reset(email)
         self.site.mailed(email, "ds_reset")
-        self.assertNotIn("New sign-in to default", self.subjects(email))
+        self.assertNotIn("New sign-in to Dossier", self.subjects(email))
 
     def test_a_blocked_user_is_refused(self):
         """The mail needs an answer of the database before that about the user is read."""
@@ -71,7 +71,7 @@ class MailOccasions(Case):
 
     def test_an_unknown_address_gets_a_mail_that_says_so(self):
         self.reset("nobody@example.com")
-        self.wait_for("nobody@example.com", "Sign-in attempt at default")
+        self.wait_for("nobody@example.com", "Sign-in attempt at Dossier")
         [mail] = self.site.mails("nobody@example.com")
         self.assertNotIn("nobody", mail)
 
@@ -107,7 +107,7 @@ class MailOccasions(Case):
 
     def test_a_later_mail_is_in_the_language_of_the_client_too(self):
         self.reset("spaeter@example.com", headers={"Accept-Language": "de"})
-        self.wait_for("spaeter@example.com", "Anmeldeversuch bei default")
+        self.wait_for("spaeter@example.com", "Anmeldeversuch bei Dossier")
 
     # What a code names
 

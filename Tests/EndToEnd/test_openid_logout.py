@@ -141,7 +141,7 @@ class Questions(LogoutCase):
     def asks(self, tokens, **parameters):
         """Checks that a request asks, and ends no session."""
         page = self.logout(**{"returnTo": LOGOUT, **parameters})
-        self.shows(page, "Sign out of default?")
+        self.shows(page, "Sign out of Dossier?")
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
         self.assertTrue(self.is_signed_in())
         return page

@@ -33,10 +33,10 @@ class SigningOut(OpenIDCase):
     def test_without_a_hint_the_user_is_asked(self):
         tokens, _ = self.tokens(scope="openid")
         page = self.visitor.open("/oidc/logout")
-        self.shows(page, "Sign out of default?")
+        self.shows(page, "Sign out of Dossier?")
         self.assertTrue(self.is_live(tokens))
         page = self.visitor.submit("/oidc/logout/confirm")
-        self.shows(page, "You're signed out of default")
+        self.shows(page, "You're signed out of Dossier")
         self.assertFalse(self.is_live(tokens))
 
     def test_an_unregistered_target_gets_a_page(self):
@@ -55,7 +55,7 @@ class SigningOut(OpenIDCase):
                 self.assertEqual((page.status, page.location), (404, None), client)
         self.assertTrue(self.is_live(tokens))
         self.shows(self.logout(id_token_hint=tokens["id_token"], client_id=self.spa["id"]),
-                   "You're signed out of default")
+                   "You're signed out of Dossier")
         self.assertFalse(self.is_live(tokens))
 
     def test_the_session_of_a_client_names_the_user(self):
@@ -63,8 +63,8 @@ class SigningOut(OpenIDCase):
         session = claims(tokens["id_token"])["sid"]
         foreign, _ = self.tokens(f"x-{self.own_email()}", scope="openid", **self.in_another_browser())
         for hint in [claims(foreign["id_token"])["sid"], "0" * 24, "x"]:
-            self.shows(self.logout(logout_hint=hint), "Sign out of default?")
-        self.shows(self.logout(logout_hint=session), "You're signed out of default")
+            self.shows(self.logout(logout_hint=hint), "Sign out of Dossier?")
+        self.shows(self.logout(logout_hint=session), "You're signed out of Dossier")
         self.assertFalse(self.is_live(tokens))
         self.assertTrue(self.is_live(foreign))
 
@@ -105,7 +105,7 @@ class SigningOut(OpenIDCase):
             self.assertTrue(self.is_live(tokens))
             visitor.open(path.format(tokens["id_token"]))
             if asks:
-                self.shows(visitor.page, "Sign out of default?")
+                self.shows(visitor.page, "Sign out of Dossier?")
                 self.assertTrue(self.is_live(tokens), path)
                 visitor.submit("/confirm")
             self.assertFalse(self.is_live(tokens), path)
@@ -115,7 +115,7 @@ class SigningOut(OpenIDCase):
     def test_a_client_cannot_name_the_session_of_another(self):
         tokens, _ = self.tokens(scope="openid")
         session = claims(tokens["id_token"])["sid"]
-        self.shows(self.logout(logout_hint=session, client_id=self.web["id"]), "Sign out of default?")
+        self.shows(self.logout(logout_hint=session, client_id=self.web["id"]), "Sign out of Dossier?")
         self.assertTrue(self.is_live(tokens))
 
     def test_the_account_page_ends_client_sessions_of_one_browser(self):

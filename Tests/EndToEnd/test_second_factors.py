@@ -63,8 +63,8 @@ class SecondFactors(FactorCase):
         grant = self.verified(email)
         authenticator = self.enroll(grant)
         secret = re.search("secret=([A-Z2-7]{32})&", authenticator.uri)[1]
-        self.assertEqual(authenticator.uri, "otpauth://totp/default:o%2Bk%40example.com"
-                         f"?secret={secret}&issuer=default")
+        self.assertEqual(authenticator.uri, "otpauth://totp/Dossier:o%2Bk%40example.com"
+                         f"?secret={secret}&issuer=Dossier")
         self.site.set_app(mfa_issuer="Ada & Søns: 100%")
         self.addCleanup(self.site.sql, "update apps set settings = settings - 'mfa_issuer'")
         uri = urllib.parse.urlsplit(self.enroll(grant).uri)

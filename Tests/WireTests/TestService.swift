@@ -79,7 +79,7 @@ import WireKit
     )
     // A change of an app takes effect at the next request.
     let apps = Apps(database: database, .all, fallback: "default", age: .zero)
-    let pages = AppPages(.shipped)
+    let pages = AppPages(.shipped, issuer: "https://test.example")
     let mailer = MailQueue(isConfigured: true, design: pages) { _ in }
     let relay = try MailRelay(MailRelaySettings(.folder(mails)))
     let external = ExternalTokens(database: database, source: HTTPSource(), keys: keys)

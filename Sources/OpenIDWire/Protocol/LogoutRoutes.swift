@@ -1,4 +1,5 @@
 import AccountPages
+import Delivery
 import Encoding
 import EventLoop
 import HostedPages
@@ -265,7 +266,8 @@ private struct DirectLogoutRequest {
     }
     // Without a client, the URL may be that of any client of the app.
     guard try await LogoutURLs.allow(wanted, of: client, context) else {
-      throw .unregisteredRedirect(wanted, client: client?.name ?? context.app.branding.name)
+      let name = client?.name ?? context.mailer.name(of: context.app)
+      throw .unregisteredRedirect(wanted, client: name)
     }
     target = wanted
   }

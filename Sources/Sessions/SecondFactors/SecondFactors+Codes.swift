@@ -60,7 +60,9 @@ extension SecondFactors {
     let issuer = context.app.sessionSettings.mfaIssuer
     return Enrollment(
       id: id, secret: secret.base32,
-      uri: ProvisioningURI.text(secret, of: account, at: issuer.isEmpty ? context.app.name : issuer)
+      uri: ProvisioningURI.text(
+        secret, of: account, at: issuer.isEmpty ? context.mailer.name(of: context.app) : issuer
+      )
     )
   }
 
