@@ -16,7 +16,7 @@ package import WireKit
 /// The account page, with which users manage their accounts: `/account`.
 @EventLoop package enum AccountRoutes {
   package nonisolated static let routes =
-    overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
+    StartPage.routes + overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
     + AuthenticatorPages.routes + SessionPages.routes + IdentityPages.routes
     + ApplicationPages.routes + ConfirmationPages.routes + SwitchPages.routes
     + DeletionPages.routes

@@ -66,10 +66,6 @@ package struct AppServicesWire: Wire {
   }
 }
 
-extension FieldName {
-  static let accept = FieldName("Accept")
-}
-
 /// The location of an app's service: the origin that the client requested.
 enum LocationRoutes {
   static let routes = [

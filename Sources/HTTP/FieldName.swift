@@ -23,6 +23,7 @@ package struct FieldName: Hashable, Sendable {
   package static let ifNoneMatch = FieldName("If-None-Match")
   package static let origin = FieldName("Origin")
   package static let requestID = FieldName("X-Request-Id")
+  package static let accept = FieldName("Accept")
   package static let acceptLanguage = FieldName("Accept-Language")
   package static let userAgent = FieldName("User-Agent")
 

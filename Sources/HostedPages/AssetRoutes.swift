@@ -15,7 +15,21 @@ package import WireKit
       let files = [file(call.pages.renderer.stylesheet), script]
       guard let response = files.response(for: call.text("name")) else { throw .routeNotFound }
       return response
-    }
+    },
+    // Browsers ask for it beside every response, such as the documentation.
+    Route(.get, "/favicon.ico", access: .open, summary: "Read the icon of the app") { call in
+      let branding = call.pages.renderer.branding
+      var response: Response
+      if let icon = branding.icon {
+        response = Response(.found, redirectingTo: icon.destination.text)
+      } else {
+        response = Response(.ok)
+        response.body = Array(AppIcon(branding).svg.utf8)
+        response.add(.contentType, AppIcon.mediaType)
+      }
+      response.add(.cacheControl, literal: "public, max-age=3600")
+      return response
+    },
   ]
 
   /// Returns the path of a file.

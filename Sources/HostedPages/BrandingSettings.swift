@@ -12,6 +12,9 @@ package struct BrandingSettings: RecordPart {
   private let darkLogo: String
   private let color: String
   private let cornerRadius: Int
+  private let favicon: String
+  /// The page of the app to which `/` leads; nil for a page of this server.
+  package let home: Destination?
   package let support: Destination?
   package let terms: Destination?
   package let privacy: Destination?
@@ -31,6 +34,15 @@ package struct BrandingSettings: RecordPart {
     )
     logo = read.url("logo_url", "the logo on the pages, shown at most 160 by 40 pixels large")
     darkLogo = read.url("dark_logo_url", "the logo in the dark color scheme")
+    favicon = read.url(
+      "favicon_url", "the icon of the pages in the tabs of browsers; if it is empty, the logo"
+    )
+    home = Destination(
+      url: read.url(
+        "home_url",
+        "the page of the app to which / leads browsers; if it is empty, a page with the sign-in"
+      )
+    )
     color = read.text(
       "brand_color",
       .text(0...7, "color", "This setting must be a color such as #1f57c3, or empty.") {
@@ -84,6 +96,7 @@ package struct BrandingSettings: RecordPart {
       logo: ImageSource(url: logo).map {
         Branding.Logo(light: $0, dark: ImageSource(url: darkLogo))
       },
+      icon: ImageSource(url: favicon),
       color: Color(color),
       radius: Branding.CornerRadius(clamping: cornerRadius)
     )

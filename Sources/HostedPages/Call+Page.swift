@@ -194,6 +194,8 @@ extension Call {
 }
 
 extension LocalPath {
+  /// The page of the bare host name.
+  package static let start = LocalPath(checked: "/")
   /// The account page, where a browser without an authorization begins.
   package static let account = LocalPath(checked: "/account")
   /// The page that mails a link to a new password.

@@ -48,7 +48,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
     authenticatorKey, openAuthenticator, turnOn
   case saveRecoveryCodes, saveRecoveryCodesIntroduction, continueAfterSaving
   case recoveryCodeUse, savedOn
-  // The account.
+  // The start page and the account.
+  case start, startHeading, startText
   case account, profile, picture, nameAndLanguage, signInMethods, access, data, yourData
   case yourDataText, nothingYet, verified, unverified, backToAccount
   case passwordIsSet, notSet, set, authenticatorApp, authenticatorIsOn

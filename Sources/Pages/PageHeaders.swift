@@ -31,7 +31,8 @@ package struct PageHeaders: Sendable, Hashable {
       ancestors = message.origin.text
     }
     var images = ["'self'"]
-    for source in branding.logo.map({ [$0.light, $0.dark].compactMap(\.self) }) ?? [] {
+    let logo = branding.logo
+    for source in [logo?.light, logo?.dark, branding.icon].compactMap(\.self) {
       images.append(source)
     }
     for source in page.images { images.append(source) }

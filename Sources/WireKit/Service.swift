@@ -86,7 +86,7 @@ import Tenancy
         response = try conditional(response, call, endpoint.route)
       }
     } catch {
-      response = Self.response(to: error, of: call, endpoint.served)
+      response = self.response(to: error, of: call, endpoint.served)
       if error.is(.mediaType), endpoint.route.body.mediaTypes.contains(.mergePatch) {
         let types = endpoint.route.body.mediaTypes.map(\.rawValue)
         response.add(.acceptPatch, types.joined(separator: ", "))
@@ -133,9 +133,13 @@ import Tenancy
         return await options(call, Self.allMethods, served, origin)
       }
     }
-    // The app only decides which pages may read the error.
-    if origin != nil { call.app = try? await app(of: call, served) }
-    var response = Self.response(to: failure, of: call, served)
+    // The app only decides which pages may read the error, and how a page of it looks.
+    if call.request.wantsPage {
+      call.app = try? await app(of: call, speaker(to: call, served))
+    } else if origin != nil {
+      call.app = try? await app(of: call, served)
+    }
+    var response = self.response(to: failure, of: call, served)
     served.addCounters(to: &response, of: call)
     if let methods { response.add(.allow, Self.text(of: methods + [.options])) }
     response.add(line: "Vary: Origin\r\n")
@@ -146,13 +150,25 @@ import Tenancy
   }
 
   /// Returns the wire's response for an error, and records the error for the log.
-  private static func response(
+  private func response(
     to failure: Failure, of call: Call, _ served: ServedWire
   ) -> Response {
     call.failure = failure
-    var response = served.wire.response(to: failure, of: call)
+    let isUnknown = failure.is(.routeNotFound)
+    let speaker = isUnknown ? speaker(to: call, served) : served
+    var response = speaker.wire.response(to: failure, of: call)
+    if isUnknown { response.add(line: "Vary: Accept\r\n") }
     if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
     return response
+  }
+
+  /// Returns the wire that reports an unknown path: to browsers by a page, to programs by a problem.
+  private func speaker(to call: Call, _ served: ServedWire) -> ServedWire {
+    let path = call.request.path
+    guard call.request.wantsPage else {
+      return served.wire.showsPages(at: path) ? wires[0] : served
+    }
+    return wires.first { $0.wire.showsPages(at: "/") } ?? served
   }
 
   private static let allMethods: [Method] = [.get, .put, .post, .patch, .delete]
@@ -190,7 +206,7 @@ import Tenancy
         served.crossOrigin.permit(origin, access, methods: methods, in: &response)
       }
     } catch {
-      return Self.response(to: error, of: call, served)
+      return self.response(to: error, of: call, served)
     }
     return response
   }

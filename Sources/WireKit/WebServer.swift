@@ -39,6 +39,8 @@ package enum WebServer {
       fastcgi_param CONTENT_TYPE $content_type if_not_empty;
       # Also of a chunked body, which has been read to its end by then.
       fastcgi_param CONTENT_LENGTH $content_length if_not_empty;
+      # Only whether a page is asked for.
+      \(parameter(.accept, "$dossier_accept")) if_not_empty;
       # For the log, when all else is done.
       \(lines([.userAgent]))
 

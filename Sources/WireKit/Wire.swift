@@ -22,6 +22,10 @@ package protocol Wire: Sendable {
   ///
   /// Nil if clients of the wire do not expect these fields in each response.
   var requestLimit: RateLimitStatus? { get }
+  /// Returns whether the wire answers a path with pages for people.
+  ///
+  /// One wire has such paths. Unknown paths of every wire have a page of it for browsers.
+  func showsPages(at path: Substring) -> Bool
   /// Returns the app that a request is for.
   ///
   /// Also called if no route was found; then only the request of `call` is set.
@@ -53,7 +57,15 @@ extension Wire {
   package var deviceField: FieldName? { nil }
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
   package var requestLimit: RateLimitStatus? { nil }
+  package func showsPages(at path: Substring) -> Bool { false }
   @EventLoop package func isOffered(by app: App, to call: Call) -> Bool { true }
+}
+
+extension Request {
+  /// Whether the client is a browser that opens a page.
+  package var wantsPage: Bool {
+    field(.accept)?.lowercased().utf8.firstRange(of: "text/html".utf8) != nil
+  }
 }
 
 /// The app selector of a request.

@@ -62,8 +62,13 @@ class Flow(HostedCase):
         self.visitor.open("/account")
         path = self.visitor.page.path
         page = self.new_visitor().open(path)
-        self.shows(page, "Cookies are needed", status=403)
-        self.assertEqual(page.links["Reload"], path)
+        self.shows(page, "Start again in this browser", status=403)
+        self.assertEqual(page.links["Start again"], "/account")
+        # Without cookies, no link leads to the same page.
+        other = self.new_visitor()
+        other.cookies = None
+        self.shows(other.open(page.links["Start again"]), "Start again in this browser", status=403)
+        self.assertIn("allow cookies", other.page.text)
 
     def test_forms_of_other_sites_are_refused(self):
         self.visitor.open("/account")
@@ -146,12 +151,68 @@ class Flow(HostedCase):
         self.assertLess(page.status, 500, page.text)
         self.assertNotIn("too big header", (self.site.folder / "nginx.log").read_text())
 
-    def test_pages_of_unknown_paths(self):
+    def test_unknown_paths_of_the_pages(self):
         for path in ["/u", "/u/nothing", "/u/x/y", "/account/nothing", "/u/done/x",
                      "/u/avatar/x.png", "/u/assets/x.css", "/u/0123/sign-in"]:
             with self.subTest(path):
                 page = self.visitor.open(path)
                 self.assertEqual((page.status, page.heading), (404, "Page not found"))
+                self.assertEqual(page.links["Dossier"], "/")
+
+    def test_unknown_paths_of_all_wires(self):
+        """Browsers get a page, and programs get an error of the wire."""
+        self.settings(display_name="Nordwind")
+        browser = "application/xhtml+xml,text/html;q=0.9,*/*;q=0.8"
+        for path in ["/x", "/v1/x", "/api/v2/x", "/api/client/v2.0/x", "/oauth/x", "/u/x", "/account/x",
+                     "/.well-known/x", "/authorize/x", "/v2/x", "/reference/x/y"]:
+            with self.subTest(path):
+                page = self.visitor.open(path, Accept=browser)
+                self.assertEqual((page.status, page.heading), (404, "Page not found"))
+                self.assertEqual(page.links["Nordwind"], "/")
+                self.assertIn("Accept", ", ".join(page.headers.get_all("Vary")))
+                for accept in ["*/*", "application/json", "text/html;q=0, */*"]:
+                    page = self.visitor.open(path, Accept=accept)
+                    self.assertEqual(page.status, 404)
+                    self.assertIn("json", page.headers["Content-Type"], (accept, page.body))
+                    self.assertIn("Accept", ", ".join(page.headers.get_all("Vary")))
+
+    def test_the_start_page(self):
+        self.settings(display_name="Nordwind")
+        self.shows(self.visitor.open("/"), "Welcome to Nordwind")
+        self.assertEqual(self.visitor.page.links["Sign in"], "/account")
+        email = self.own_email()
+        self.sign_up(email)
+        page = self.shows(self.visitor.open("/"), "Welcome to Nordwind")
+        self.assertIn(email, page.text)
+        self.assertEqual(page.links["Your account"], "/account")
+        self.settings(home_url="https://nordwind.example/start")
+        page = self.visitor.open("/")
+        self.assertEqual((page.status, page.location), (302, "https://nordwind.example/start"))
+        for url in ["javascript:alert(1)", "//evil.example", "http://nordwind.example", "/x"]:
+            run = self.site.dossier("app", "set", f"home_url={url}", check=False)
+            self.assertEqual(run.returncode, 12, url + run.stdout + run.stderr)
+
+    def test_the_icon(self):
+        def link(page):
+            return re.search(r'<link rel="icon" href="([^"]*)">', page.body.decode())[1]
+        self.settings(display_name="<b>", brand_color="#ffdd00")
+        self.assertEqual(link(self.visitor.open("/account")), "/favicon.ico")
+        icon = self.visitor.open("/favicon.ico")
+        self.assertEqual((icon.status, icon.headers["Content-Type"]), (200, "image/svg+xml"))
+        self.assertEqual(icon.headers["X-Content-Type-Options"], "nosniff")
+        self.assertIn("default-src 'none'", icon.headers["Content-Security-Policy"])
+        self.assertIn(b'fill="#ffdd00"', icon.body)
+        self.assertIn(b">&lt;</text>", icon.body)
+        for setting, url in [("logo_url", "https://cdn.example/logo.svg"),
+                             ("favicon_url", "https://icons.example/icon.png")]:
+            self.settings(**{setting: url})
+            page = self.visitor.open("/account")
+            self.assertEqual(link(page), url)
+            self.assertIn(url.rsplit("/", 1)[0], page.headers["Content-Security-Policy"])
+            self.assertEqual(self.visitor.open("/favicon.ico").location, url)
+        for url in ["javascript:alert(1)", "data:image/png;base64,x", "http://icons.example/x.png"]:
+            run = self.site.dossier("app", "set", f"favicon_url={url}", check=False)
+            self.assertEqual(run.returncode, 12, url + run.stdout + run.stderr)
 
     def test_other_pages_cannot_read_these(self):
         self.settings(allowed_origins=["https://app.example.com"])

@@ -137,16 +137,16 @@ class Described(Case):
                      "/reference?q=a&q=b", "/reference?q=%ff", "/reference?q=" + "a" * 101]:
             self.expect(self.site.get(path), 422, "validation_failed")
 
-    def test_the_root_redirects_browsers_to_the_page(self):
+    def test_the_root_is_a_page_for_browsers(self):
         browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
         for method in ["GET", "HEAD"]:
             answer = self.site.request(method, "/", headers=browser)
-            self.assertEqual((answer.status, answer.headers["Location"]), (302, "/reference"))
-            self.assertIn("Accept", answer.headers.get_all("Vary"))
+            self.assertEqual((answer.status, answer.headers["Content-Type"]),
+                             (200, "text/html; charset=utf-8"))
         for accept in [{}, {"Accept": "*/*"}, {"Accept": "application/json"}]:
             answer = self.expect(self.site.request("GET", "/", headers=accept), 404, "route_not_found")
             self.assertIn("Accept", answer.headers.get_all("Vary"))
-        self.expect(self.site.request("POST", "/", {}, {**JSON, **browser}), 404, "route_not_found")
+        self.expect(self.site.request("POST", "/", {}, {**JSON, **browser}), 405, "method_not_allowed")
 
     def test_only_the_reference_is_compressed(self):
         accepts = {"Accept-Encoding": "gzip"}

@@ -100,11 +100,15 @@ extension Fixtures {
         )
       ),
       ("error-expired", .expired(restart: restart)),
+      ("error-other-browser", .otherBrowser(restart: restart)),
+      ("signed-in", .signedIn(next: Self.wayBack(text("Contoso Mail")))),
+      ("start", .start(nil, account: restart)),
+      ("start-signed-in", .start(person, account: restart)),
       ("error-cookies", .cookiesDisabled(reload: restart)),
       ("error-throttled", .throttled(wait: .seconds(754))),
       ("error-blocked", .blocked(support: support)),
       ("error-unavailable", .unavailable(wait: .seconds(30))),
-      ("error-link", .expiredLink(request: restart)),
+      ("error-link", .expiredLink(next: .next(.signIn, to: restart))),
       ("error-not-found", .notFound(back: restart)),
       ("error-internal", .internalError(requestID: text("5f2b6c1e9a7d4e30b1c2"), support: support)),
     ]

@@ -39,9 +39,11 @@ package struct OpenIDWire: Wire {
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 
   @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
-    Self.isEndpoint(call.request.path)
+    Self.isEndpoint(call.request.path) && !(failure.is(.routeNotFound) && call.request.wantsPage)
       ? TokenError(failure).response(to: call) : FailurePages.response(to: failure, of: call)
   }
+
+  package func showsPages(at path: Substring) -> Bool { !Self.isEndpoint(path) }
 
   private static func isEndpoint(_ path: Substring) -> Bool {
     endpoints.contains { ServedWire.isOwned(path, below: $0) }

@@ -3,15 +3,19 @@ package struct Branding: Sendable {
   /// The name of the app, as users know it.
   package let name: String
   package let logo: Logo?
+  /// The icon in the tabs of browsers; nil for one that is made from the name.
+  package let icon: ImageSource?
   /// The color of primary buttons; nil for the default blue.
   package let color: Color?
   package let radius: CornerRadius
 
   package init(
-    name: String, logo: Logo? = nil, color: Color? = nil, radius: CornerRadius = .standard
+    name: String, logo: Logo? = nil, icon: ImageSource? = nil, color: Color? = nil,
+    radius: CornerRadius = .standard
   ) {
     self.name = name
     self.logo = logo
+    self.icon = icon ?? logo?.light
     self.color = color
     self.radius = radius
   }
@@ -39,7 +43,7 @@ package struct Branding: Sendable {
 
 /// The address of an image, which the policy of its page allows.
 package struct ImageSource: Sendable, Hashable {
-  let destination: Destination
+  package let destination: Destination
 
   package init(_ path: LocalPath) { destination = Destination(path) }
 

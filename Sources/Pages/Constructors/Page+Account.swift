@@ -72,6 +72,16 @@ extension Page {
     return page
   }
 
+  /// Shows who is signed in, or leads to the sign-in: the page of the bare host name.
+  package static func start(_ person: Person?, account: Destination) -> Page {
+    var page = Page(title: .start, heading: .message(.startHeading))
+    page.introduction = person == nil ? [.message(.startText)] : []
+    page.body = [
+      person.map { .person($0) }, .links([.next(person == nil ? .signIn : .account, to: account)]),
+    ].compactMap(\.self)
+    return page
+  }
+
   private static func profileRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
     var picture = Row(.message(.picture), action(.change, paths.picture))
     picture.person = Person(

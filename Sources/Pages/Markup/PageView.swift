@@ -102,6 +102,7 @@ struct PageView {
       <meta name="color-scheme" content="light dark">
       <meta name="robots" content="noindex">
       \(refresh)
+      <link rel="icon" href="\(look.branding.icon?.destination.text ?? "/favicon.ico")">
       <link rel="stylesheet" href="\(look.assets.stylesheet.text)">
       <script src="\(look.assets.script.text)" defer></script>
       </head>
