@@ -207,6 +207,16 @@ class Redirects(OpenIDCase):
         client = {**client, "id": client["id"].upper()}
         self.shows(self.visitor.open(Party(self, client).path), "Unknown app", status=404)
 
+    def test_a_client_that_is_disabled_during_a_sign_in(self):
+        """Each request at the pages asks for the client again."""
+        client = self.new_client("single_page", f"callback_urls={CALLBACK}")
+        email, _ = self.user()
+        page = self.visitor.open(Party(self, client).path)
+        self.shows(page, "Sign in")
+        self.site.dossier("client", "disable", client["id"])
+        self.shows(self.visitor.submit(email=email), "Unknown app", status=404)
+        self.shows(self.visitor.open(page.path), "Unknown app", status=404)
+
     def test_an_unknown_client_gets_a_page(self):
         other = self.site.dossier("app", "create", "elsewhere")
         foreign = self.new_client("single_page", f"callback_urls={CALLBACK}", app="elsewhere")
