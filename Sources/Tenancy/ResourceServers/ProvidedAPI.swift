@@ -1,4 +1,4 @@
-package import EventLoop
+import EventLoop
 import JSON
 package import Postgres
 package import Runtime
