@@ -1,7 +1,30 @@
-/// Everyday words for what routes do, by route.
+/// Everyday words for what routes do, by route, and for rules, by the id of their section.
 ///
 /// The search of the reference uses them.
 enum EverydayWords {
+  /// Words of which each finds what the others find.
+  private static let families = [
+    ["sign out", "log out", "signout", "logout", "log off", "logoff"],
+    ["sign in", "log in", "signin", "login", "log on", "authenticate"],
+    ["sign up", "signup", "register"],
+    ["delete", "remove", "erase"],
+  ]
+
+  /// Returns the other words of the families to which a text belongs.
+  static func synonyms(of text: String) -> String {
+    let text = text.lowercased()
+    return families.filter { $0.contains { text.contains($0) } }.flatMap(\.self)
+      .joined(separator: " ")
+  }
+
+  static let rules: [String: String] = [
+    "lists": "pagination paging paginate next page cursor offset limit Link",
+    "versions": "optimistic locking concurrency conflict ETag lost update race",
+    "failures": "rate limit throttling too many requests 429 503 retry exception status codes",
+    "authentication": "bearer header credentials API key multi-tenancy select app",
+    "variables": "try getting started quick start curl example",
+  ]
+
   static let all: [String: String] = [
     "POST /v1/login/anonymous": "guest visitor sign in log in without account try out",
     "POST /v1/register": "sign up signup create account new user join",
@@ -18,7 +41,7 @@ enum EverydayWords {
     "POST /v1/login/second-factor/enroll":
       "MFA 2FA two-factor TOTP authenticator app QR code set up required",
     "POST /v1/reauthenticate": "sudo confirm password again step up",
-    "POST /v1/logout": "sign out signout log out",
+    "POST /v1/logout": "sign out end session",
     "POST /v1/email/verify": "confirm email verification activate account",
     "POST /v1/email/verify/request": "confirm email verification resend",
     "POST /v1/password/reset-request": "forgot forgotten lost password recover account",
@@ -41,6 +64,11 @@ enum EverydayWords {
     "GET /v1/pictures/{picture}": "avatar photo image profile picture",
     "GET /v1/users": "search find query users",
     "POST /v1/users": "create account import migrate user",
+    "POST /v1/rate-limits/reset": "throttling unlock locked out 429 too many attempts",
+    "DELETE /v1/users/{user}/sessions": "sign out everywhere all devices revoke kick",
+    "PUT /v1/users/{user}/roles/{role}": "grant assign admin RBAC authorization",
+    "GET /v1/users/{user}/permissions": "RBAC authorization rights access control",
+    "GET /v1/audit": "logs log activity history",
     "PATCH /v1/users/{user}": "ban block suspend disable unban account",
     "DELETE /v1/users/{user}": "delete account close account remove erase GDPR",
     "PATCH /v1/me/metadata": "settings preferences save",
@@ -71,7 +99,7 @@ enum EverydayWords {
     "POST /v1/me/email/verify": "change email confirm new address code",
     "POST /v1/email/restore": "hacked stolen account recover undo email change",
     "GET /v1/me/sessions": "where am I logged in signed in devices",
-    "DELETE /v1/me/sessions": "sign out log out everywhere all devices",
+    "DELETE /v1/me/sessions": "sign out everywhere all other devices revoke sessions",
     "DELETE /v1/me/sessions/{session}": "sign out log out another device",
     "GET /v1/me/audit": "security log activity history recent",
     "GET /v1/apps/{app}/jwks.json": "verify access token back end public key JWKS",

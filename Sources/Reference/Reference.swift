@@ -38,7 +38,8 @@ package import Runtime
 
     /// Returns the address of a page, or of a place in it.
     func link(_ page: String, _ place: String? = nil) -> String {
-      "/reference/\(page)\(query)\(place.map { "#\($0)" } ?? "")"
+      let path = page.isEmpty ? "" : "/\(page)"
+      return "/reference\(path)\(query)\(place.map { "#\($0)" } ?? "")"
     }
   }
 
@@ -104,7 +105,7 @@ package import Runtime
     OpenAPI.document(of: builder.chapters, builder.shapes, builder.subject.errors).serialized()
 
   private lazy var view = PageView(audience: builder.audience, pages: pages)
-  private lazy var index = SearchIndex(pages, builder.audience)
+  private lazy var index = SearchIndex([builder.start] + pages, builder.audience)
 
   /// The page with the list of chapters.
   package var start: Rendered { once("") { view.start(builder.start) } }

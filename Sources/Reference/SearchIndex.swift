@@ -52,6 +52,7 @@ struct SearchIndex {
           ))
         note("\(section.title) \(section.tag ?? "")", .title)
         note("\(section.detail) \(section.words)", .words)
+        note(EverydayWords.synonyms(of: "\(section.title) \(section.words)"), .words)
         for part in [section.content] + section.examples { note(part.words, .text) }
         for item in section.items {
           places.append(

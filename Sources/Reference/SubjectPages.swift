@@ -31,7 +31,7 @@ extension PageBuilder {
         Section(
           id: "variables", title: "Run the examples",
           detail: "The variables of the shell that all examples use.",
-          words: "try curl jq shell token example",
+          words: EverydayWords.rules["variables"] ?? "",
           content: """
             <p>The examples run as printed, in the order of each page, in a shell with
             <code>curl</code> and <code>jq</code>. These commands set their variables:</p>
@@ -125,7 +125,8 @@ extension PageBuilder {
     _ id: String, _ title: String, _ content: Markup, _ example: String
   ) -> Section {
     Section(
-      id: id, title: title, detail: "The rules of all routes.", content: content,
+      id: id, title: title, detail: "The rules of all routes.",
+      words: EverydayWords.rules[id] ?? "", content: content,
       examples: [.figure(title, example)]
     )
   }
