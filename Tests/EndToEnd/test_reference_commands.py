@@ -47,14 +47,14 @@ class Commands(Case):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         program = cls.folder / "dossier"
-        program.write_text("#!/bin/sh\n" + "".join(
-            f"export {name}={shlex.quote(value)}\n" for name, value in cls.site.environment.items()
-            if name.startswith("DOSSIER_")) + f'exec {BUILD}/dossier "$@"\n')
+        settings = shlex.join(f"{name}={value}" for name, value in cls.site.environment.items())
+        program.write_text(f'#!/bin/sh\nexec env -i {settings} {BUILD}/dossier "$@"\n')
         program.chmod(0o755)
         # As deploy/up --seed adds them.
-        subprocess.run(
+        seeded = subprocess.run(
             ["bash", "-euc", f'here={ROOT}; . {ROOT}/deploy/functions; add_sample_data "$1" "$2"', "bash",
-             cls.folder, str(cls.site.port)], check=True, capture_output=True, text=True)
+             cls.folder, str(cls.site.port)], capture_output=True, text=True)
+        assert seeded.returncode == 0, seeded.stderr
         Image.new("RGB", (40, 20), (200, 30, 30)).save(cls.folder / "picture.jpg", "JPEG")
 
     def examples(self):
