@@ -146,7 +146,7 @@ package enum Example {
 
   package static let openAPI: JSON = [
     "openapi": "3.1.1", "info": ["title": "Dossier", "version": "1"],
-    "paths": ["/v1/me": ["get": ["operationId": "getMe"]]],
+    "paths": ["/v1/me": ["get": ["operationId": "me.get"]]],
   ]
 
   /// Some members of an export.

@@ -223,14 +223,8 @@ extension Operation {
     }
   }
 
-  /// The name in generated clients: the method and the words of the path.
-  package var id: String {
-    let words = route.pattern.split(separator: "/").flatMap {
-      $0.split { "{}-.".contains($0) }
-    }
-    return route.method.rawValue.lowercased()
-      + words.filter { $0 != "v1" }.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
-  }
+  /// The id in OpenAPI, of which generated clients make the names of functions.
+  package var id: String { OperationID.of(self) }
 }
 
 extension ErrorType {

@@ -148,7 +148,7 @@ package struct Shape: Sendable {
   ) -> Shape {
     let all = members + optional
     var properties = JSONObject()
-    for (name, shape) in all { properties[name] = shape.reference }
+    for (name, shape) in all { properties[name] = shape.described(as: name).reference }
     var object = Shape("object", ["properties": .object(properties)])
     if !members.isEmpty {
       object.schema["required"] = .array(members.map { .string($0.key) })
@@ -162,6 +162,8 @@ package struct Shape: Sendable {
   package static func body(_ members: KeyValuePairs<String, Shape> = [:]) -> Shape {
     object(members: Array(members), isClosed: true)
   }
+
+  package var isList: Bool { schema["type"] == "array" }
 
   package var isInteger: Bool { schema["type"] == "integer" }
 
@@ -184,6 +186,12 @@ package struct Shape: Sendable {
     var shape = saying(description)
     shape.name = name
     return shape
+  }
+
+  /// Returns the shape of a member with what its name usually means, unless it says so itself.
+  private func described(as member: String) -> Shape {
+    guard name == nil, schema["description"] == nil else { return self }
+    return MemberMeanings.all[member].map(saying) ?? self
   }
 
   package func saying(_ description: String) -> Shape {

@@ -27,15 +27,22 @@ struct OpenAPI {
   ///   - chapters: the routes.
   ///   - shapes: the named shapes.
   ///   - errors: the types of error.
+  ///   - endpoints: the endpoints of OpenID Connect.
   /// - Returns: the document.
   static func document(
-    of chapters: [Chapter], _ shapes: [Shape], _ errors: [ErrorType]
+    of chapters: [Chapter], _ shapes: [Shape], _ errors: [ErrorType], _ endpoints: [OpenIDEndpoint]
   ) -> JSON {
     var parts = OpenAPI()
     // The first pass counts the repeated parts, the second one describes the operations.
     _ = parts.paths(of: chapters)
     parts.isCounting = false
-    let paths = parts.paths(of: chapters)
+    var paths = parts.paths(of: chapters)
+    for endpoint in endpoints {
+      paths[endpoint.path] = .object(
+        JSONObject([(endpoint.method.rawValue.lowercased(), endpoint.object)]))
+    }
+    var tags = chapters.map { (name: $0.title, says: $0.says) }
+    if !endpoints.isEmpty { tags.append((OpenIDEndpoint.title, OpenIDEndpoint.summary)) }
     let schemas = shapes.compactMap { shape in shape.name.map { ($0, JSON.object(shape.schema)) } }
     return [
       "openapi": "3.1.1",
@@ -45,7 +52,7 @@ struct OpenAPI {
       ],
       "servers": [["url": "/"]],
       "tags": .array(
-        chapters.map { ["name": .string($0.title), "description": .string($0.says)] }),
+        tags.map { ["name": .string($0.name), "description": .string($0.says)] }),
       "paths": .object(paths),
       "components": [
         "schemas": .object(JSONObject(schemas)), "responses": .object(parts.responses),
@@ -57,13 +64,16 @@ struct OpenAPI {
   }
 
   /// Returns all named shapes, each once.
-  static func shapes(of chapters: [Chapter], _ catalog: RecordShape) -> [Shape] {
+  static func shapes(
+    of chapters: [Chapter], _ endpoints: [OpenIDEndpoint], _ catalog: RecordShape
+  ) -> [Shape] {
     let used = chapters.flatMap(\.operations).flatMap { operation in
       [operation.takes.shape].compactMap(\.self) + operation.gives.compactMap(\.shape)
         + operation.takes.query.map(\.shape) + operation.parameters.map(Shape.parameter)
     }
     var known: [String: Shape] = [:]
-    for shape in (used + [.jsonPatch, .problem]).flatMap(\.named) {
+    let others = endpoints.isEmpty ? [] : OpenIDEndpoint.shapes
+    for shape in (used + others + [.jsonPatch, .problem]).flatMap(\.named) {
       if let name = shape.name { known[name] = shape }
     }
     let settings = Shape.settings(catalog)
@@ -88,6 +98,7 @@ struct OpenAPI {
     let problems = operation.ownProblems.map { JSON.string($0.code) }
     return Self.object([
       "operationId": .string(operation.id), "summary": .string(operation.route.summary),
+      "description": .string(operation.conditions),
       "tags": [.string(chapter.title)], "security": .array(operation.route.access.requirements),
       "parameters": parameters.isEmpty ? nil : .array(parameters),
       "requestBody": body(of: operation), "responses": responses(of: operation),
@@ -103,10 +114,12 @@ struct OpenAPI {
   // MARK: Components
 
   private mutating func parameter(
-    _ name: String, _ place: String, _ field: String, _ shape: Shape, isRequired: Bool = false
+    _ name: String, _ place: String, _ field: String, _ shape: Shape, _ says: String,
+    isRequired: Bool = false
   ) -> JSON {
     parameters[name] = Self.object([
-      "name": .string(field), "in": .string(place), "schema": shape.reference,
+      "name": .string(field), "in": .string(place), "description": .string(says.sentence),
+      "schema": shape.reference,
       "required": isRequired ? true : nil,
     ])
     return ["$ref": .string("#/components/parameters/\(name)")]
@@ -135,14 +148,16 @@ struct OpenAPI {
   private mutating func parameters(of operation: Operation) -> [JSON] {
     var all = operation.parameters.map { name in
       // A parameter of the query may have the same name.
-      parameter("path_\(name)", "path", name, .parameter(name), isRequired: true)
+      parameter(
+        "path_\(name)", "path", name, .parameter(name), Self.meaning(ofPath: name),
+        isRequired: true)
     }
     for query in operation.takes.query {
       all.append(
-        parameter(query.component, "query", query.name, query.shape.saying(query.says)))
+        parameter(query.component, "query", query.name, query.shape, query.says))
     }
     func header(_ name: String, _ field: FieldName, _ shape: Shape, _ says: String) {
-      all.append(parameter(name, "header", field.text, shape.saying(says)))
+      all.append(parameter(name, "header", field.text, shape, says))
     }
     switch operation.versions {
     case .none, .tagged: break
@@ -169,23 +184,29 @@ struct OpenAPI {
 
   private mutating func body(of operation: Operation) -> JSON? {
     guard operation.route.body != .none else { return nil }
-    // Generated clients send the first of several types for every file.
+    // Client generators know one type for each kind of body, and fail on a list beside an object.
+    // So `content` has one type, and the description names the others.
     let all = operation.route.body.mediaTypes
-    let types = all.filter { $0 == .octets } + all.filter { $0 != .octets }
-    let isMerge = types.contains(.mergePatch)
-    var content = JSONObject()
-    // A merge patch may be plain JSON, but generators fail on two types of one body.
-    for type in types where type != .json || !isMerge {
-      // Client generators fail on a list as an alternative to another body.
-      content[type.rawValue] =
-        type == .jsonPatch
-        ? ["x-schema": Shape.jsonPatch.reference]
-        : ["schema": (operation.takes.shape ?? .binary).reference]
+    let type = all.first { $0 == .octets || $0 == .mergePatch } ?? all[0]
+    let others = all.filter { $0 != type && $0 != .jsonPatch }.map(\.rawValue)
+    var says = "At most \(operation.route.body.limit) bytes."
+    if !others.isEmpty { says += " Also as \(others.joined(separator: ", "))." }
+    var body: JSONObject = JSONObject([
+      (
+        "content",
+        .object(
+          JSONObject([
+            (type.rawValue, ["schema": (operation.takes.shape ?? .binary).reference])
+          ]))
+      ), ("required", true),
+    ])
+    if all.contains(.jsonPatch) {
+      says += " Or a JSON Patch, of the type JSONPatch, as \(MediaType.jsonPatch.rawValue)."
+      body["x-json-patch"] = Shape.jsonPatch.reference
     }
-    let says =
-      "At most \(operation.route.body.limit) bytes\(isMerge ? ", also as application/json" : "")."
+    body["description"] = .string(says)
     return shared(
-      ["required": true, "content": .object(content), "description": .string(says)],
+      .object(body),
       in: \.bodies, "requestBodies", named: operation.takes.shape?.name ?? "Picture"
     )
   }
@@ -202,8 +223,10 @@ struct OpenAPI {
       }
       var content: JSONObject?
       if answer.shape != nil || answer.types != [.json] {
+        // Client generators know no type of a picture, and read it as bytes of any type.
+        let isPicture = answer.types.contains { $0.rawValue.hasPrefix("image/") }
         content = JSONObject(
-          answer.types.map { type in
+          (answer.types + (isPicture ? [.octets] : [])).map { type in
             let shape = answer.shape ?? (type == .html ? .text : .binary)
             return (type.rawValue, ["schema": shape.reference])
           })
@@ -231,10 +254,40 @@ struct OpenAPI {
   /// Returns the headers of a response, or nil without any.
   private static func headers(_ fields: [FieldName], areSure: (FieldName) -> Bool) -> JSON? {
     let headers = fields.map { field in
-      let header = object(["schema": ["type": "string"], "required": areSure(field) ? true : nil])
+      let header = object([
+        "description": meanings[field.text].map { .string($0.sentence) },
+        "schema": ["type": "string"], "required": areSure(field) ? true : nil,
+      ])
       return (field.text, header)
     }
     return headers.isEmpty ? nil : .object(JSONObject(headers))
+  }
+
+  /// The meanings of header fields of responses.
+  private static let meanings = [
+    FieldName.entityTag.text: "the version of the resource, for If-Match",
+    FieldName.link.text: "the next page of the list; absent for the last one",
+    FieldName.location.text: "the path of what was created",
+    FieldName.rateLimit.text: "how many requests are left, and when the limit is reset",
+    FieldName.rateLimitPolicy.text: "the limits that apply",
+    FieldName.retryAfter.text: "the seconds after which the request may succeed",
+  ]
+
+  /// Returns the meaning of a path parameter.
+  private static func meaning(ofPath name: String) -> String {
+    switch name {
+    case "key": "the key of the property, or the id of the signing key"
+    case "picture": "the name of the picture, from the profile"
+    case "app", "issuer": "the name of the \(name)"
+    case "kind": "the kind of document"
+    case "version": "the number of the version"
+    case "chapter": "the name of the chapter"
+    case "file": "the name of the file"
+    case "code": "the code of the error"
+    case "identity": "the id of the identity or the API key"
+    case "resource_server": "the id of the API"
+    default: "the id of the \(name)"
+    }
   }
 
   static func fields(of operation: Operation, _ answer: Answer) -> [FieldName] {

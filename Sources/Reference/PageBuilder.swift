@@ -10,6 +10,8 @@ struct PageBuilder: Sendable {
   let subject: Reference.Subject
   let audience: Reference.Audience
   let chapters: [Chapter]
+  /// The endpoints of OpenID Connect; none for apps with their own sign-in.
+  let endpoints: [OpenIDEndpoint]
   /// All named shapes, each once.
   let shapes: [Shape]
   let examples: RouteExamples
@@ -17,14 +19,16 @@ struct PageBuilder: Sendable {
   init(_ subject: Reference.Subject, _ audience: Reference.Audience) {
     let all = subject.chapters
     chapters = audience == .all ? all : all.map(\.ofUsers).filter { !$0.operations.isEmpty }
-    shapes = OpenAPI.shapes(of: chapters, subject.settings)
+    endpoints = audience == .all ? OpenIDEndpoint.all : []
+    shapes = OpenAPI.shapes(of: chapters, endpoints, subject.settings)
     examples = RouteExamples(shapes)
     (self.subject, self.audience) = (subject, audience)
   }
 
   /// The pages in their order, each still to be made.
   var pages: [() -> Page] {
-    chapters.map { chapter in { page(of: chapter) } } + [{ types }]
+    chapters.map { chapter in { page(of: chapter) } }
+      + (endpoints.isEmpty ? [] : [{ openID }]) + [{ types }]
       + (audience == .all ? [{ settings }] : []) + [{ operators }, { errors }]
   }
 
@@ -71,7 +75,7 @@ struct PageBuilder: Sendable {
     )
   }
 
-  private func list(_ heading: String, _ items: [Markup], style: String = "members") -> Markup? {
+  func list(_ heading: String, _ items: [Markup], style: String = "members") -> Markup? {
     items.isEmpty ? nil : #"<h3>\#(heading)</h3><ul class="\#(style)">\#(items)</ul>"#
   }
 
@@ -203,6 +207,11 @@ struct PageBuilder: Sendable {
 }
 
 extension Operation {
+  /// The callers that may use the route, and its preconditions.
+  var conditions: String {
+    [route.access.sentence, versions.effect].compactMap(\.self).joined(separator: " ")
+  }
+
   /// The header fields of the route without those of every route, and their effect.
   fileprivate var requestFields: String? {
     let device: [FieldName] = route.access == .open && route.body != .none ? [.device] : []
@@ -225,7 +234,7 @@ extension Access {
   fileprivate var isOfClients: Bool { if case .client = self { true } else { false } }
 
   /// The callers that may use the route.
-  fileprivate var sentence: String {
+  var sentence: String {
     switch self {
     case .open: "No credentials are needed."
     case .user(let scope, let proof):

@@ -102,7 +102,9 @@ package import Runtime
 
   /// The OpenAPI document.
   package private(set) lazy var document =
-    OpenAPI.document(of: builder.chapters, builder.shapes, builder.subject.errors).serialized()
+    OpenAPI.document(
+      of: builder.chapters, builder.shapes, builder.subject.errors, builder.endpoints
+    ).serialized()
 
   private lazy var view = PageView(audience: builder.audience, pages: pages)
   private lazy var index = SearchIndex([builder.start] + pages, builder.audience)

@@ -16,72 +16,72 @@ import io, json, sys
 from dossier_client import AuthenticatedClient, Client
 from dossier_client import models
 from dossier_client.types import File
-from dossier_client.api.devices import get_device
+from dossier_client.api.devices import device_list_users
 from dossier_client.api.documents import (
-    get_me_metadata, patch_me_metadata, post_me_custom_data_update, put_me_custom_data)
-from dossier_client.api.identities_and_sessions import get_me_sessions, post_me_identities
-from dossier_client.api.signing_in import post_login_password, post_register, post_token_refresh
+    me_get_metadata, me_update_metadata, me_update_custom_data_with_operators, me_replace_custom_data)
+from dossier_client.api.identities_and_sessions import me_list_sessions, me_link_identity
+from dossier_client.api.signing_in import auth_sign_in_with_password, auth_register, auth_refresh
 from dossier_client.api.properties import (
-    get_me_properties, patch_me_properties, put_me_properties_key)
-from dossier_client.api.users import get_me, get_pictures_picture, patch_me, put_me_picture
+    me_get_properties, me_update_properties, me_set_property)
+from dossier_client.api.users import me_get, pictures_get, me_update, me_set_picture
 
 url, picture = sys.argv[1:]
 anybody = Client(base_url=url)
 credentials = models.Credentials(email="generated@example.com", password="correct horse battery")
-tokens = post_register.sync(client=anybody, body=credentials)
-again = post_login_password.sync(
+tokens = auth_register.sync(client=anybody, body=credentials)
+again = auth_sign_in_with_password.sync(
     client=anybody, body=credentials, dossier_device=tokens.device_secret)
 assert again.user_id == tokens.user_id and again.device_id == tokens.device_id
-fresh = post_token_refresh.sync(
+fresh = auth_refresh.sync(
     client=anybody, body=models.Refresh(refresh_token=again.refresh_token))
 user = AuthenticatedClient(base_url=url, token=fresh.access_token)
 
 # An error of any status is a Problem.
 wrong = models.Credentials(email="generated@example.com", password="wrong")
-refused = post_login_password.sync(client=anybody, body=wrong)
+refused = auth_sign_in_with_password.sync(client=anybody, body=wrong)
 assert isinstance(refused, models.Problem) and refused.code == "wrong_credentials", refused
-broken = patch_me.sync(client=user, body=models.ProfilePatch(phone="1"))
+broken = me_update.sync(client=user, body=models.ProfilePatch(phone="1"))
 assert isinstance(broken, models.Problem), broken
 assert [(fault.pointer, fault.code) for fault in broken.errors][0][0] == "/phone", broken
 
 # Patches.
-profile = patch_me.sync(client=user, body=models.ProfilePatch(name="Ada", locale=None))
+profile = me_update.sync(client=user, body=models.ProfilePatch(name="Ada", locale=None))
 assert profile.name == "Ada", profile
-patched = patch_me_metadata.sync(
+patched = me_update_metadata.sync(
     client=user, body=models.Metadata.from_dict({"theme": "dark", "old": 1}))
 assert patched.to_dict() == {"theme": "dark", "old": 1}, patched
-patched = patch_me_metadata.sync(client=user, body=models.Metadata.from_dict({"old": None}))
+patched = me_update_metadata.sync(client=user, body=models.Metadata.from_dict({"old": None}))
 assert patched.to_dict() == {"theme": "dark"}, patched
-moved = patch_me_metadata.sync_detailed(
+moved = me_update_metadata.sync_detailed(
     client=user, body=models.Metadata.from_dict({"a": 1}), if_match='"7"')
 assert moved.status_code == 412 and moved.parsed.code == "precondition_failed", moved
-assert get_me_metadata.sync(client=user).to_dict() == {"theme": "dark"}
+assert me_get_metadata.sync(client=user).to_dict() == {"theme": "dark"}
 
 # Bytes.
 with open(picture, "rb") as file:
-    shown = put_me_picture.sync(client=user, body=File(payload=file))
+    shown = me_set_picture.sync(client=user, body=File(payload=file))
 assert isinstance(shown, models.Profile) and shown.picture.startswith("/v1/pictures/"), shown
 name = shown.picture.removeprefix("/v1/pictures/")
-assert get_pictures_picture.sync_detailed(name, client=anybody).content[:2] == b"\\xff\\xd8"
+assert pictures_get.sync_detailed(name, client=anybody).content[:2] == b"\\xff\\xd8"
 
 # The rest of what an app does.
-created = put_me_custom_data.sync(client=user, body=models.JSONDocument.from_dict({"level": 1}))
+created = me_replace_custom_data.sync(client=user, body=models.JSONDocument.from_dict({"level": 1}))
 assert created.to_dict() == {"level": 1}, created
 update = models.DocumentUpdate.from_dict({"update": {"$inc": {"level": 1}}})
-assert post_me_custom_data_update.sync(client=user, body=update).modified_count == 1
-value = put_me_properties_key.sync("colour", client=user, body=models.NewValue(value="red"))
+assert me_update_custom_data_with_operators.sync(client=user, body=update).modified_count == 1
+value = me_set_property.sync("colour", client=user, body=models.NewValue(value="red"))
 assert (value.key, value.value, value.version) == ("colour", "red", 1), value
 changes = models.PropertiesPatch.from_dict({"size": 2, "colour": None})
-assert patch_me_properties.sync(client=user, body=changes).to_dict() == {"size": 2}
-assert get_me_properties.sync(client=user).to_dict() == {"size": 2}
-key = post_me_identities.sync(client=user, body=models.NewKey(provider="api-key", name="test"))
+assert me_update_properties.sync(client=user, body=changes).to_dict() == {"size": 2}
+assert me_get_properties.sync(client=user).to_dict() == {"size": 2}
+key = me_link_identity.sync(client=user, body=models.NewKey(provider="api-key", name="test"))
 assert key.key, key
-assert get_me_sessions.sync(client=user)[0].id
+assert me_list_sessions.sync(client=user)[0].id
 device = AuthenticatedClient(
     base_url=url, token=again.device_secret, prefix="", auth_header_name="Dossier-Device")
-users = get_device.sync(client=device).users
+users = device_list_users.sync(client=device).users
 assert [(item.user_id, str(item.state)) for item in users] == [(tokens.user_id, "active")], users
-print(json.dumps({"id": get_me.sync(client=user).id}))
+print(json.dumps({"id": me_get.sync(client=user).id}))
 """
 
 
@@ -120,12 +120,15 @@ class Generated(Case):
 
     def test_the_full_client_has_a_function_for_each_route_and_few_types(self):
         folder, said = self.generate()
-        routes = sum(len(item) for item in self.site.reference.document["paths"].values())
+        self.assertNotIn("WARNING", said)
+        reference = self.site.reference
+        paths = {**reference.document["paths"], **reference.openid}
+        routes = sum(len(item) for item in paths.values())
         functions = [path for path in (folder / "dossier_client/api").rglob("*.py")
                      if path.name != "__init__.py"]
         self.assertEqual(len(functions), routes, said[-3000:])
         # One file a route and one a type, but no type for each route's errors.
-        self.assertLess(self.count(folder) - routes, 150)
+        self.assertLess(self.count(folder) - routes, 160)
 
 
 if __name__ == "__main__":

@@ -41,58 +41,58 @@ async function main() {
     },
   });
   const logins = new api.SigningInApi(anybody);
-  const first = await logins.postRegister({ credentials: { email, password } });
+  const first = await logins.authRegister({ credentials: { email, password } });
   // With sign_up=verify_first, the response is a flow.
   if (!("accessToken" in first)) throw new Error("not signed in");
-  const again = await logins.postLoginPassword(
+  const again = await logins.authSignInWithPassword(
     { credentials: { email, password }, dossierDevice: first.deviceSecret });
   equal([again.userId, again.deviceId], [first.userId, first.deviceId]);
-  const fresh = await logins.postTokenRefresh({ refresh: { refreshToken: again.refreshToken } });
-  const wrong = logins.postLoginPassword({ credentials: { email, password: "wrong" } });
+  const fresh = await logins.authRefresh({ refresh: { refreshToken: again.refreshToken } });
+  const wrong = logins.authSignInWithPassword({ credentials: { email, password: "wrong" } });
   equal((await refused(wrong)).code, "wrong_credentials");
 
   const user = new api.Configuration({
     basePath, accessToken: fresh.accessToken, fetchApi: anybody.fetchApi });
   const users = new api.UsersApi(user);
-  const profile: api.Profile = await users.patchMe({ profilePatch: { name: "Ada", locale: null } });
+  const profile: api.Profile = await users.meUpdate({ profilePatch: { name: "Ada", locale: null } });
   equal([profile.name, profile.locale], ["Ada", null]);
-  const broken = await refused(users.patchMe({ profilePatch: { phone: "1" } }));
+  const broken = await refused(users.meUpdate({ profilePatch: { phone: "1" } }));
   equal(broken.errors?.[0]?.pointer, "/phone");
 
   // A file is sent as bytes, whatever is in it.
   const body: Blob = new Blob([readFileSync(picture)]);
   sent.length = 0;
-  const shown = await users.putMePicture({ body });
+  const shown = await users.meSetPicture({ body });
   equal(sent, ["application/octet-stream"]);
   const name = shown.picture?.split("/").pop() ?? "";
-  const stored: Blob = await users.getPicturesPicture({ picture: name });
+  const stored: Blob = await users.picturesGet({ picture: name });
   equal([...new Uint8Array(await stored.arrayBuffer())].slice(1, 4), [0x50, 0x4e, 0x47]);
 
   const documents = new api.DocumentsApi(user);
-  equal(await documents.putMeCustomData({ requestBody: { level: 1 } }), { level: 1 });
-  const outcome = await documents.postMeCustomDataUpdate(
+  equal(await documents.meReplaceCustomData({ requestBody: { level: 1 } }), { level: 1 });
+  const outcome = await documents.meUpdateCustomDataWithOperators(
     { documentUpdate: { update: { $inc: { level: 1 } } } });
   equal([outcome.outcome, outcome.version], ["updated", 2]);
-  equal(await documents.patchMeMetadata({ requestBody: { theme: "dark", old: null } }),
+  equal(await documents.meUpdateMetadata({ requestBody: { theme: "dark", old: null } }),
     { theme: "dark" });
 
   const properties = new api.PropertiesApi(user);
-  const property = await properties.putMePropertiesKey({ key: "volume", newValue: { value: 8 } });
+  const property = await properties.meSetProperty({ key: "volume", newValue: { value: 8 } });
   const value: api.PropertyValue = property.value;
   equal(value, 8);
-  equal(await properties.getMeProperties(), { volume: 8 });
-  equal(await properties.getMeProperties({ versions: true }), { volume: { value: 8, version: 1 } });
+  equal(await properties.meGetProperties(), { volume: 8 });
+  equal(await properties.meGetProperties({ versions: true }), { volume: { value: 8, version: 1 } });
 
   const identities = new api.IdentitiesAndSessionsApi(user);
   const key: api.NewIdentity = { provider: "api-key", name: "laptop" };
-  const made: api.LinkResult = await identities.postMeIdentities({ newIdentity: key });
+  const made: api.LinkResult = await identities.meLinkIdentity({ newIdentity: key });
   equal("key" in made && made.key.startsWith("ds_apikey_"), true);
-  const known = await identities.getMeIdentities();
+  const known = await identities.meListIdentities();
   equal(known.map(({ provider }) => provider).sort(), ["api-key", "password"]);
   const devices = new api.DevicesApi(new api.Configuration(
     { basePath, apiKey: (name) => name === "Dossier-Device" ? again.deviceSecret ?? "" : "" }));
-  equal((await devices.getDevice()).users.map(({ state }) => state), ["active"]);
-  console.log(JSON.stringify({ id: (await users.getMe()).id }));
+  equal((await devices.deviceListUsers()).users.map(({ state }) => state), ["active"]);
+  console.log(JSON.stringify({ id: (await users.meGet()).id }));
 }
 
 main().catch((error) => { console.error(error); throw error; });
@@ -106,11 +106,11 @@ const block: api.UserPatch = { blocked: true };
 const rename: api.UserPatch = { name: "Ada" };
 const proof: api.Reauthentication = { provider: "password", password: "correct horse battery" };
 async function operate(operation: api.OperationApi) {
-  await operation.putSchemasKind({ kind: "metadata", body: { properties: {} } });
-  await operation.putSchemasKind({ kind: "metadata", body: true });
-  const app: api.App = await operation.getAppsApp({ app: "default" });
+  await operation.schemasSet({ kind: "metadata", body: { properties: {} } });
+  await operation.schemasSet({ kind: "metadata", body: true });
+  const app: api.App = await operation.appsGet({ app: "default" });
   const subject: string = app.settings.verifySubject;
-  const indexes: api.SearchIndex[] = await operation.getIndexes();
+  const indexes: api.SearchIndex[] = await operation.indexesList();
   return [subject, indexes, block, rename, proof];
 }
 void operate;

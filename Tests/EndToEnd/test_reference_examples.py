@@ -56,7 +56,7 @@ class Examples(Case):
                            for item in self.document["paths"].values()
                            for operation in item.values()}
         self.shown = {name: Shown(text) for name, text in re.findall(
-            r'<section class="part" id="(\w+)">(.*?)</section>', pages, re.S)
+            r'<section class="part" id="([\w.]+)">(.*?)</section>', pages, re.S)
             if name in self.operations}
 
     def examples(self):
@@ -131,7 +131,7 @@ class Examples(Case):
         for place, schema, value in self.examples():
             for shape, _, part in self.parts(schema, value, place):
                 # An export has all of a user.
-                if isinstance(part, dict) and part and not place.endswith("Export"):
+                if isinstance(part, dict) and part and not place.endswith(".export"):
                     shapes.setdefault(json.dumps(part), set()).add(SAME.get(shape, shape))
         # Documents stand where an app's own data does, also within a new user.
         dark = shapes.pop('{"theme": "dark"}')
@@ -175,11 +175,11 @@ class Examples(Case):
             "/v1/password/change", {"current_password": PASSWORD, "new_password": "another " + PASSWORD},
             token=fresh["access_token"]), 200).json
         for name, real in [
-                ("postRegister", first), ("postLoginPassword", again), ("postLoginAnonymous", guest),
-                ("postTokenRefresh", refreshed), ("putDeviceActive", switched),
-                ("postReauthenticate", fresh), ("postPasswordChange", changed)]:
+                ("auth.register", first), ("auth.signInWithPassword", again), ("auth.signInAnonymously", guest),
+                ("auth.refresh", refreshed), ("device.switchUser", switched),
+                ("auth.reauthenticate", fresh), ("auth.changePassword", changed)]:
             self.assertEqual(set(self.shown[name].answer), set(real), name)
-        for name in ["postRegister", "postLoginPassword", "postLoginAnonymous"]:
+        for name in ["auth.register", "auth.signInWithPassword", "auth.signInAnonymously"]:
             self.assertLessEqual({"refresh_token", "device_secret"}, set(self.shown[name].answer))
 
 

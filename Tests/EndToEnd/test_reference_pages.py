@@ -147,9 +147,9 @@ class Shown(Case):
         self.assertIn("Content Security Policy", " ".join(self.browser.complaints()))
 
     def test_old_urls_redirect_to_their_sections(self):
-        for old, new in [("/reference#postRegister", "/reference/signing-in#postRegister"),
-                         ("/reference?for=users#postRegister",
-                          "/reference/signing-in?for=users#postRegister"),
+        for old, new in [("/reference#auth.register", "/reference/signing-in#auth.register"),
+                         ("/reference?for=users#auth.register",
+                          "/reference/signing-in?for=users#auth.register"),
                          ("/reference#documents", "/reference/documents"),
                          ("/reference#Tokens", "/reference?q=Tokens"),
                          ("/reference#operator-addToSet", "/reference?q=addToSet"),
@@ -175,7 +175,7 @@ class Shown(Case):
     def test_examples_are_beside_the_prose_or_below_it(self):
         self.open("/reference/signing-in")
         places = """
-            const of = (part) => document.querySelector(`#postRegister ${part}`).getBoundingClientRect();
+            const of = (part) => document.querySelector(`[id="auth.register"] ${part}`).getBoundingClientRect();
             const [prose, examples] = [of(".prose"), of(".examples")];
             return [prose.right <= examples.left, prose.bottom <= examples.top];
             """
@@ -207,7 +207,7 @@ class Shown(Case):
                           in self.browser.find("main").text, "the results")
         self.browser.find("#results a").click()
         self.browser.wait(lambda: self.browser.driver.current_url.endswith(
-            "/reference/signing-in#postPasswordResetRequest"), "the place")
+            "/reference/signing-in#auth.requestPasswordReset"), "the place")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class Scripts(Case):
     def scripts(self):
         """Returns the JavaScript of each route, by operation."""
         pages = "".join(chapters(self.site).values())
-        sections = re.findall(r'<section class="part" id="(\w+)">(.*?)</section>', pages, re.S)
+        sections = re.findall(r'<section class="part" id="([\w.]+)">(.*?)</section>', pages, re.S)
         found = {name: re.search(r"<pre[^>]*>(await dossier\..*?)</pre>", text, re.S)
                  for name, text in sections}
         return {name: html.unescape(match[1]) for name, match in found.items() if match}
@@ -54,8 +54,8 @@ class Scripts(Case):
     def test_scripts_keep_the_returned_tokens(self):
         """A page that called these routes with `request` would lose its session."""
         scripts = self.scripts()
-        for name in ["postReauthenticate", "postLogout", "postPasswordChange", "deleteMe",
-                     "putDeviceActive"]:
+        for name in ["auth.reauthenticate", "auth.signOut", "auth.changePassword", "me.delete",
+                     "device.switchUser"]:
             self.assertNotIn("dossier.request(", scripts[name])
         document = self.site.reference.document
         for item in document["paths"].values():
