@@ -16,11 +16,17 @@ extension FuzzTarget {
         "metadata.", "app_metadata.", "custom_data.", "\"a b\"", "and ", "or ", "not ", "in (",
         "exists", "true", "false", "(", ")", "\"2026-01-31\"", "\"2026-01-31T12:00:00+15:59\"",
         "1e308", "-0", "\"\\u0041\"", "\"\\ud83d\\ude00\"", "metadata.text", "metadata.number",
+        "0123456789abcdef01234567.", "WsOpbWlsZQ", "MjAyMC0wMi0yOSAxMjowMDowMCswMA",
       ],
     bound: MemoryBound(factor: 60, base: 131_072)
   ) { input in
     let filter = text(input)
     _ = try? SampleSearch.sql(filter)
+    // The cursor of a sorted list, without its order.
+    if let position = UserPosition(filter) {
+      expect(UserPosition(position.description) == position, "\(filter) is another position")
+      _ = UserSort.allCases.map { $0.isOrder(of: position) }
+    }
     if let (document, names) = try? Filter.path(filter) {
       let spelled = Filter.spelled(document, names)
       let again = try? Filter.path(spelled)
