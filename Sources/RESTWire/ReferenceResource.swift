@@ -3,11 +3,11 @@ import Tenancy
 import Runtime
 import EventLoop
 import HTTP
-import JSON
+package import JSON
 import Pages
 import Reference
 import WireKit
-import Records
+package import Records
 
 /// `/openapi.json`, `/reference` and `/problems/{code}`.
 @EventLoop enum ReferenceResource {
@@ -93,6 +93,16 @@ import Records
     response.add(.contentSecurityPolicy, PageHeaders.strictPolicy)
     response.add(.referrerPolicy, "no-referrer")
     return response
+  }
+}
+
+extension RESTWire {
+  /// Returns the reference as `Reference.site` does, for the programs that make a site of it.
+  ///
+  /// - Parameter settings: the settings of apps.
+  /// - Returns: the pages, their files and the places of the search.
+  @EventLoop package static func referenceSite(_ settings: RecordShape) async -> JSON {
+    await Reference.site(ReferenceResource.subject(settings))
   }
 }
 

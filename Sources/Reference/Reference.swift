@@ -130,6 +130,26 @@ package import Runtime
     Rendered(view.results(index.places(matching: query), for: query))
   }
 
+  /// Returns the reference for all readers as JSON: the pages by their paths, the files of the pages,
+  /// the OpenAPI document, and the places that the search finds.
+  package static func site(_ subject: Subject) async -> JSON {
+    let reference = await made(for: .all, subject)
+    func text(_ bytes: [UInt8]) -> JSON { .string(String(decoding: bytes, as: UTF8.self)) }
+    func text(_ page: Rendered) -> JSON { text(page.bytes(at: origin)) }
+    var pages = JSONObject([("/reference", text(reference.start))])
+    for page in reference.pages {
+      pages[reference.builder.audience.link(page.slug)] = reference.chapter(page.slug).map(text)
+    }
+    for error in subject.errors {
+      pages["/problems/\(error.code)"] = text(reference.problem(error))
+    }
+    return [
+      "pages": .object(pages), "openapi": text(reference.document),
+      "stylesheet": .string(ReferenceFiles.stylesheetText),
+      "script": text(PackageResources.reference_js), "places": reference.index.json,
+    ]
+  }
+
   private func once(_ address: String, _ render: () -> Markup) -> Rendered {
     if let page = rendered[address] { return page }
     let page = Rendered(render())

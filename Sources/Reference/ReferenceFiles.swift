@@ -9,13 +9,16 @@ package enum ReferenceFiles {
 
   package static let all = [stylesheet, script]
 
-  static let stylesheet: VersionedFile = {
-    let layout = String(decoding: PackageResources.reference_css, as: UTF8.self)
-    let sheet = Stylesheet(Branding(name: "Dossier"), layout: layout)
-    return VersionedFile(
-      "reference", "css", version: sheet.version, type: Stylesheet.mediaType, text: sheet.text
-    )
-  }()
+  private static let sheet = Stylesheet(
+    Branding(name: "Dossier"),
+    layout: String(decoding: PackageResources.reference_css, as: UTF8.self)
+  )
+
+  static var stylesheetText: String { sheet.text }
+
+  static let stylesheet = VersionedFile(
+    "reference", "css", version: sheet.version, type: Stylesheet.mediaType, text: sheet.text
+  )
 
   static let script: VersionedFile = {
     let text = String(decoding: PackageResources.reference_js, as: UTF8.self)

@@ -1,4 +1,5 @@
 import Encoding
+import JSON
 import Pages
 
 /// Finds places of the reference by words.
@@ -69,6 +70,25 @@ struct SearchIndex {
     let sorted = found.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     words = sorted.map(\.key)
     ranks = sorted.map(\.value)
+  }
+
+  /// The places, each with its words by rank, for a search without a server.
+  var json: JSON {
+    var found = places.map { _ in Array(repeating: [String](), count: 3) }
+    for (word, ranks) in zip(words, ranks) {
+      for (place, rank) in ranks {
+        found[place][rank.rawValue].append(String(decoding: word, as: UTF8.self))
+      }
+    }
+    return .array(
+      zip(places, found).map { place, words in
+        [
+          "title": .string(place.title), "tag": place.tag.map(JSON.string) ?? .null,
+          "detail": .string(place.detail), "isRoute": .bool(place.isRoute),
+          "chapter": .string(place.chapter), "address": .string(place.address),
+          "words": .array(words.map { .string($0.joined(separator: " ")) }),
+        ]
+      })
   }
 
   /// Returns the places that match, the best first.

@@ -20,21 +20,29 @@ if (document.querySelector("#routes") && old) {
   const link = document.getElementById(old)?.querySelector("li > a");
   const words = new URLSearchParams({ q: old.replace(/^operator-/, "") });
   if (link) location.replace(link.href);
-  else if (!document.getElementById(old)) location.replace(`/reference?${words}`);
+  else if (!document.getElementById(old) && !globalThis.findPlaces) {
+    location.replace(`/reference?${words}`);
+  }
 }
+
+async function askServer() {
+  const query = new URLSearchParams(new FormData(field.form));
+  const response = await fetch(`/reference?${query}`);
+  if (!response.ok) throw new Error(response.statusText);
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  return {
+    results: page.getElementById("results"), count: page.getElementById("count").textContent };
+}
+// The site of `deploy/docs` has a search of its own.
+const find = globalThis.findPlaces ?? askServer;
 
 let waiting;
 const hide = () => { suggestions.hidden = true; };
 async function suggest() {
-  const query = new URLSearchParams(new FormData(field.form));
   const typed = field.value;
   if (typed.trim() === "") return hide();
-  const response = await fetch(`/reference?${query}`);
-  if (!response.ok || field.value !== typed) return;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const { results, count } = await find(typed);
   if (field.value !== typed) return;
-  const results = page.getElementById("results");
-  const count = page.getElementById("count").textContent;
   for (const result of results ? [...results.children].slice(8) : []) result.remove();
   results?.removeAttribute("id");
   suggestions.replaceChildren(results ?? count);

@@ -2,8 +2,10 @@ import ArgumentParser
 import Configuration
 import EventLoop
 import Glibc
+import JSON
 import RESTWire
 import ReferenceData
+import Tenancy
 import WireKit
 
 @main
@@ -14,7 +16,8 @@ struct Dossierd: ParsableCommand {
     version: Version.text,
     subcommands: [
       Run.self, WorkerCommand.self, ReloadCommand.self, Config.self, Settings.self, Routes.self,
-      Upstream.self, SocketUnit.self, FastCGIParameters.self, BodyLimits.self, ErrorPages.self,
+      ReferenceCommand.self, Upstream.self, SocketUnit.self, FastCGIParameters.self,
+      BodyLimits.self, ErrorPages.self,
     ],
     defaultSubcommand: Run.self
   )
@@ -204,6 +207,23 @@ struct Routes: ParsableCommand {
     for route in all ? clientWires.flatMap(\.routes) : RESTWire().routes {
       print("\(route.name)\t\(route.access)\t\(route.summary)")
     }
+  }
+}
+
+struct ReferenceCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reference",
+    abstract: "Prints the pages of /reference and the index of their search as JSON.",
+    discussion: "`deploy/docs` makes a site of them and the guides, which needs no server."
+  )
+
+  func run() {
+    EventLoop.task {
+      let reference = await RESTWire.referenceSite(AppCatalog.all.settings)
+      Output.write(reference.text + "\n", to: 1)
+      Glibc.exit(0)
+    }
+    EventLoop.reactor.run()
   }
 }
 

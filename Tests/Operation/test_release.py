@@ -117,6 +117,13 @@ class Files(unittest.TestCase):
                            cwd=release.copy / "Tests/Operation")
         self.assertEqual(said.strip(), release.commit_made)
 
+    def test_the_documentation_is_a_site(self):
+        with tarfile.open(release.files / f"dossier-docs_{VERSION}.tar.gz") as archive:
+            names = archive.getnames()
+            start = archive.extractfile(f"./dossier-docs-{VERSION}/index.html").read().decode()
+        self.assertIn(f"<b>Dossier</b> {VERSION}", start)
+        self.assertIn(f"./dossier-docs-{VERSION}/reference/users.html", names)
+
     def test_every_file_is_in_the_signed_list_of_checksums(self):
         lines = (release.files / "SHA256SUMS").read_text().splitlines()
         listed = {name: total for total, name in (line.split("  ") for line in lines)}
