@@ -34,7 +34,8 @@ package import Tenancy
     try provider.require(audience, toBe: session.audience)
     let requested = RequestedScopes(scopes ?? [], at: server)
     try requested.check(for: client, at: server, of: provider.issuer, context)
-    context.note(withheld: requested.granted.filter { !session.scopes.has(scope: $0) }, from: client)
+    context.note(
+      withheld: requested.granted.filter { !session.scopes.has(scope: $0) }, from: client)
     let granted = try session.granting(scopes)
     do throws(Failure) {
       let rotated = try await Sessions.rotate(

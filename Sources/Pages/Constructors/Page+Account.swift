@@ -63,10 +63,12 @@ extension Page {
       (.profile, profileRows(account, paths)), (.signInMethods, signInRows(account, paths)),
       (.access, accessRows(account, paths)), (.data, dataRows(paths)),
     ]
-    page.body = [.person(account.person)] + parts.flatMap { title, rows -> [Element] in
-      let rows = rows.filter { !$0.actions.isEmpty }
-      return rows.isEmpty ? [] : [.subheading(.message(title)), .rows(rows)]
-    }
+    page.body =
+      [.person(account.person)]
+      + parts.flatMap { title, rows -> [Element] in
+        let rows = rows.filter { !$0.actions.isEmpty }
+        return rows.isEmpty ? [] : [.subheading(.message(title)), .rows(rows)]
+      }
     page.add(.signOut, signOut)
     page.add(.switchAccount, to: switchAccount)
     return page
