@@ -77,7 +77,8 @@ class Refused(Auth0Case):
         self.site.create_app("elsewhere")
         self.site.dossier("app", "host", "set", "--app", "elsewhere", host)
         headers = {"Host": f"{host}:{self.site.port}"}
-        server, = self.site.dossier("resource-server", "list", "--app", "elsewhere")
+        servers = self.site.dossier("resource-server", "list", "--app", "elsewhere")
+        server = next(server for server in servers if server["identifier"] == "api/v2/")
         machine = self.new_client("machine", app="elsewhere")
         scopes = [word for scope in self.SCOPES for word in ["--scope", scope]]
         self.site.dossier("client", "grant", machine["id"], server["id"], *scopes)

@@ -49,7 +49,8 @@ class Callers(Matrix):
         self.site.create_app("elsewhere")
         self.site.dossier("app", "host", "set", "--app", "elsewhere", "elsewhere.example")
         host = f"elsewhere.example:{self.site.port}"
-        server, = self.site.dossier("resource-server", "list", "--app", "elsewhere")
+        servers = self.site.dossier("resource-server", "list", "--app", "elsewhere")
+        server = next(server for server in servers if server["identifier"] == "api/v2/")
         foreign = self.new_client("machine", app="elsewhere")
         self.site.dossier("client", "grant", foreign["id"], server["id"],
                           *[word for scope in self.scopes for word in ["--scope", scope]])

@@ -117,7 +117,8 @@ class Jobs(Auth0Case):
         self.site.create_app("elsewhere")
         host = f"elsewhere.example:{self.site.port}"
         self.site.dossier("app", "host", "set", "--app", "elsewhere", "elsewhere.example")
-        server, = self.site.dossier("resource-server", "list", "--app", "elsewhere")
+        servers = self.site.dossier("resource-server", "list", "--app", "elsewhere")
+        server = next(server for server in servers if server["identifier"] == "api/v2/")
         foreign = self.new_client("machine", app="elsewhere")
         self.site.dossier("client", "grant", foreign["id"], server["id"],
                           *[word for scope in self.SCOPES for word in ["--scope", scope]])
