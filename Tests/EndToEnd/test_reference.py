@@ -86,6 +86,23 @@ class Described(Case):
                     security = document["paths"][path][method.lower()]["security"]
                     self.assertEqual([list(entry) for entry in security], [[scheme]], line)
 
+    def test_everything_in_the_document_has_a_description(self):
+        document = self.site.get("/openapi.json").json
+        components = document["components"]
+        described = {
+            **{f"{method} {path}": operation for path, item in document["paths"].items()
+               for method, operation in item.items()},
+            **{f"{kind} {name}": part for kind in ["parameters", "responses", "requestBodies", "schemas"]
+               for name, part in components[kind].items()},
+            **{f"{name} of {response}": header for response, part in components["responses"].items()
+               for name, header in part.get("headers", {}).items()},
+            # The names of the configuration are those of its standard.
+            **{f"{name} of {schema}": member for schema, part in components["schemas"].items()
+               if not schema.startswith("OpenID")
+               for name, member in part.get("properties", {}).items() if "$ref" not in member}}
+        self.assertGreater(len(described), 800)
+        self.assertEqual([name for name, part in described.items() if not part.get("description")], [])
+
     def test_the_openid_endpoints_are_those_of_the_configuration(self):
         openid = self.site.reference.openid
         found = self.expect(self.site.get("/.well-known/openid-configuration"), 200).json
