@@ -56,6 +56,9 @@ let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration:
 let domain = isTested ? house + unoptimized : house
 let tests = house + unoptimized
 
+/// Takes two thirds of the time of the default linker; programs and tests are linked after each change.
+let linker = LinkerSetting.unsafeFlags(["-use-ld=lld"], .when(configuration: .debug))
+
 let package = Package(
   name: "dossier",
   dependencies: [
@@ -78,7 +81,7 @@ let package = Package(
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
-    .target(name: "Encoding", swiftSettings: house),
+    .target(name: "Encoding", swiftSettings: house, linkerSettings: [linker]),
     .target(
       name: "EventLoop",
       dependencies: [
