@@ -58,6 +58,8 @@ struct Problem {
     let attributes = ["scope", "max_age"].compactMap { name in
       failure[name].map { ", \(name)=\"\($0.string ?? $0.text)\"" }
     }
-    return "Bearer error=\"\(error)\"\(attributes.joined())"
+    return """
+      Bearer error="\(error)"\(attributes.joined()), error_description="\(type.title)"
+      """
   }
 }

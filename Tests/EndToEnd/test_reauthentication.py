@@ -83,7 +83,8 @@ class Reauthentication(ReauthenticationCase):
                 # RFC 9470
                 self.assertEqual(
                     answer.headers["WWW-Authenticate"],
-                    'Bearer error="insufficient_user_authentication", max_age="600"')
+                    'Bearer error="insufficient_user_authentication", max_age="600", '
+                    'error_description="The user must authenticate again first."')
                 self.assertEqual(answer.json["max_age"], 600)
         self.assertEqual(self.me(grant).json["id"], grant["user_id"])
         self.expect(self.reauthenticate(grant, provider="password", password="correct horse"), 200)
