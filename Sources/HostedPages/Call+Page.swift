@@ -247,6 +247,9 @@ extension Pages.Page.CompletedTask {
 extension ScopeGroup {
   /// Returns scopes as users read them, by resource.
   package static func groups(of scopes: [String], at server: ResourceServer?) -> [ScopeGroup] {
+    if server?.provided == .userData {
+      return [ScopeGroup.standard(scopes), .userData(scopes)].compactMap(\.self)
+    }
     let own = (server?.scopes ?? []).filter { scope in
       scopes.contains { $0.hasSameBytes(as: scope.name) }
     }

@@ -36,7 +36,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case consentTitle, consent, consentScopes, consentTarget, consentRevocation
   case allow, deny, notYou, clientTerms, clientPrivacy
   case scopeResource, scopeOpenID, scopeProfile, scopeEmail, scopePhone
-  case scopeOffline
+  case scopeOffline, scopeReadData, scopeAddData, scopeChangeData, scopeDeleteData
+  case scopeChangeSignIn
   case confirmApplicationTitle, confirmApplication, confirmApplicationIntroduction
   // Accounts of a browser.
   case chooseAccount, useAnotherAccount, switchAccount, signOutAll, signedOutAccount,

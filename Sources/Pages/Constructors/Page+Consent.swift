@@ -35,13 +35,32 @@ package struct ScopeGroup: Sendable {
   ///
   /// - Source: OpenID Connect Core section 5.4.
   package static func standard(_ names: [String]) -> ScopeGroup? {
-    let scopes = names.compactMap { standardScopes[$0] }.map { Text.message($0) }
-    return scopes.isEmpty ? nil : ScopeGroup(.message(.scopeResource), scopes: scopes)
+    group(.scopeResource, names, standardScopes)
+  }
+
+  /// Returns the group of the scopes of the app's own API; nil if the names contain none of them.
+  package static func userData(_ names: [String]) -> ScopeGroup? {
+    group(.yourData, names, userDataScopes)
+  }
+
+  private static func group(
+    _ resource: MessageKey, _ names: [String], _ known: [String: MessageKey]
+  ) -> ScopeGroup? {
+    let scopes = names.compactMap { known[$0] }.map { Text.message($0) }
+    return scopes.isEmpty ? nil : ScopeGroup(.message(resource), scopes: scopes)
   }
 
   private static let standardScopes: [String: MessageKey] = [
     "openid": .scopeOpenID, "profile": .scopeProfile, "email": .scopeEmail, "phone": .scopePhone,
     "offline_access": .scopeOffline,
+  ]
+
+  private static let userDataScopes: [String: MessageKey] = [
+    "read:current_user": .scopeReadData,
+    "create:current_user_metadata": .scopeAddData,
+    "update:current_user_metadata": .scopeChangeData,
+    "delete:current_user_metadata": .scopeDeleteData,
+    "update:current_user_identities": .scopeChangeSignIn,
   ]
 }
 
