@@ -271,11 +271,7 @@ struct PageView {
         shape-rendering="crispEdges"><path d="\(code.path)"/></svg>
         """
     case .phoneLink(let link):
-      return """
-        <ul class="links phone">
-        <li>\(self.link(link))</li>
-        </ul>
-        """
+      return #"<ul class="links phone"><li>\#(self.link(link))</li></ul>"#
     case .picture(let picture):
       return """
         <img class="client" src="\(picture.source.destination.text)" \
