@@ -1,4 +1,4 @@
-import EventLoop
+package import EventLoop
 import Encoding
 import Records
 package import Runtime

@@ -44,8 +44,16 @@ import Testing
     #expect(FormError(error.text) == error)
     let view = PageView(catalog: .english, app: "Northwind")
     let sentences = "This code is wrong. Check the code or request a new one."
-    #expect(view.plain(error.pageError.text) == "\(sentences) \(words)")
-    #expect(view.plain(FormError(.mailCodeWrong).pageError.text) == sentences)
+    #expect(view.plain(error.pageError().text) == "\(sentences) \(words)")
+    #expect(view.plain(FormError(.mailCodeWrong).pageError().text) == sentences)
+  }
+
+  @Test func `the scopes of the user's data are named in the language of the page`() throws {
+    let german = try #require(Languages.shipped.catalogs.first { $0.language == "de" })
+    let view = PageView(catalog: german, app: "Northwind")
+    let group = try #require(ScopeGroup.userData(["openid", "read:current_user"]))
+    #expect(group.scopes.map(view.plain) == ["Das Profil und die Daten sehen"])
+    #expect(ScopeGroup.userData(["openid"]) == nil)
   }
 
   @Test func `the page of an authenticator says whose it is, and opens an app of a phone`() throws {
