@@ -5,6 +5,7 @@ import Localization
 import Pages
 import Runtime
 import WireKit
+import OpenID
 
 /// The page of the bare host name: the app's own page, or one that leads to the account.
 @EventLoop enum StartPage {

@@ -132,7 +132,7 @@ import WebTokens
       ("/", false),
     ] as [(JSON, Bool)] {
       claims["aud"] = audience
-      let token = try signer.token(claims, as: .access)
+      let token = try signer.token(claims.serialized(), as: .access)
       // The second time, the token is known.
       for _ in 0..<2 {
         #expect((await worker.refusal(of: token) == nil) == isGood, "\(audience.text)")
