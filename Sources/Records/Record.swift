@@ -23,14 +23,25 @@ package import Postgres
 /// errors, the audit event, the arguments of `dossier`, and the member in Auth0's API.
 ///
 /// *To add an attribute*, declare a property and read it, as above. One column of the table stores
-/// all attributes without a column of their own, so no migration is needed.
+/// all attributes without a column of their own, so no migration is needed. A setting of a client
+/// goes into `ClientSettings`, which `ClientRecord` reads.
 ///
-/// *To add a record*, write:
+/// A rule of one column stands at its declaration, and counts characters. A rule of several is in
+/// `faults`, which runs on each change: it looks at `change.patch` for new values, and at the record
+/// only if every change must be refused.
 ///
-/// 1. a migration for its table, with the columns that `RecordTable` names;
-/// 2. its type with `words` and `table`, and its rules (`OwnedRecord` in `Tenancy`);
-/// 3. a line in `RecordResources` of `RESTWire`, and its routes in a chapter of the reference;
-/// 4. a line in `DossierCommand.subcommands`, and its conformance to `CommandRecord`.
+/// *To add a record*, write these. `Lantern` in `Tests/WireTests/RecordTests.swift` is the smallest:
+///
+/// 1. a migration for its table, with the columns that `RecordTable` names. As
+///    `migrations/README.md` says, the table has a line in `Placement`, `schemaVersion` grows, and
+///    `dossier-migrate dump` writes `schema.sql`;
+/// 2. its type, `…Record`, with `words` and `table`, and its rules (`OwnedRecord` in `Tenancy`). Its
+///    errors, such as `taken`, are `package static let`, by which `ErrorTypeTests` finds them;
+/// 3. a line in `RecordResources` of `RESTWire`, its routes in a chapter of the reference, and its key
+///    in `Shape.parameter`;
+/// 4. a line in `DossierCommand.subcommands`, and its conformance to `CommandRecord`;
+/// 5. a line in `Kind.all` of `DeploymentFiles`, for `dossier apply`;
+/// 6. its routes in `Tests/WireTests/Scenarios.swift`; then run `Tests/statements`.
 ///
 /// A record that does more replaces verbs and hooks of `OwnedRecord`, and adds routes and commands:
 /// see clients (`ClientRecord`, `ClientResource`, `ClientCommand`).
