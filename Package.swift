@@ -368,7 +368,7 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
-        "Records", "IdentitySubjects", "RateLimiting", "Accounts", "Delivery", "Encoding",
+        "Records", "RateLimiting", "Accounts", "Delivery", "Encoding",
         "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "PasswordHashes", "Runtime",
         "Sessions", "Tenancy", "WireKit", "AccountPages", "HostedPages",
       ],

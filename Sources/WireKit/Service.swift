@@ -96,7 +96,7 @@ import Tenancy
     call.context.owner = nil
     response.add(call.context.notedLimits)
     endpoint.served.addCounters(to: &response, of: call)
-    response.add(line: "Vary: Origin\r\n")
+    response.add(line: Self.vary(call.failure))
     if endpoint.route.isCrossOrigin, let origin = call.request.field(.origin),
       let access = await access(of: origin, call)
     {
@@ -142,7 +142,7 @@ import Tenancy
     var response = self.response(to: failure, of: call, served)
     served.addCounters(to: &response, of: call)
     if let methods { response.add(.allow, Self.text(of: methods + [.options])) }
-    response.add(line: "Vary: Origin\r\n")
+    response.add(line: Self.vary(call.failure))
     if let origin, let access = await access(of: origin, call) {
       served.crossOrigin.permit(origin, access, in: &response)
     }
@@ -157,9 +157,14 @@ import Tenancy
     let isUnknown = failure.is(.routeNotFound)
     let speaker = isUnknown ? speaker(to: call, served) : served
     var response = speaker.wire.response(to: failure, of: call)
-    if isUnknown { response.add(line: "Vary: Accept\r\n") }
     if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
     return response
+  }
+
+  /// The field for caches: a page of another origin gets further fields, and an unknown path has a
+  /// page for browsers.
+  private static func vary(_ failure: Failure?) -> StaticString {
+    failure?.is(.routeNotFound) == true ? "Vary: Origin, Accept\r\n" : "Vary: Origin\r\n"
   }
 
   /// Returns the wire that reports an unknown path: to browsers by a page, to programs by a problem.
