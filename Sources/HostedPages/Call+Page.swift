@@ -239,7 +239,7 @@ extension Pages.Page.CompletedTask {
     return switch self {
     case .addressConfirmed, .alreadyVerified: .done(self, next: .next(.account, to: account))
     case .addressRestored, .passwordSaved: .done(self, next: .next(.signIn, to: account))
-    case .accountDeleted: .done(self)
+    case .accountDeleted: .done(self, next: .next(.backToApp, to: Destination(.start)))
     }
   }
 }

@@ -86,7 +86,7 @@ class WaysIn(IssuerCase):
             email = f"gone{index}@example.com"
             self.expect(delete(self.verified(email)), 204)
             mail = self.expect_mail(email, "Your account and all its data were deleted")
-            self.assertIn("Tell the people who run default", mail)
+            self.assertIn("Tell the people who run Dossier", mail)
 
     def test_changes_by_a_client_are_mailed_to_the_owner(self):
         email = "program@example.com"

@@ -25,7 +25,7 @@ import WireKit
   private static func page(for failure: Failure, of call: Call) -> Page {
     let support = call.context.app.brandingSettings.support
     switch failure {
-    case .unknownApplication: return .unknownApplication()
+    case .unknownApplication: return .unknownApplication(back: Destination(.start))
     case .unregisteredRedirect:
       return .unregisteredRedirect(
         client: failure["client"]?.string ?? "", uri: failure["redirect_uri"]?.string ?? ""

@@ -152,6 +152,7 @@ extension Page {
     back: Link? = nil, next: Destination, hasOthers: Bool
   ) -> Page {
     var page = Page(title: .signedOutAccount, heading: .message(.signedOut))
+    page.symbol = .success
     page.introduction = [.message(hasOthers ? .signedOutOfOne : .signedOutText)]
     let back = back.map { Link($0.text, to: $0.destination, style: .primary) }
     let link = Link(.message(hasOthers ? .chooseAccount : .signInAgain), to: next)

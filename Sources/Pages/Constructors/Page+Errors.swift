@@ -3,8 +3,8 @@ import Localization
 // The pages for errors that no field can mend.
 extension Page {
   /// The client id of the request does not exist.
-  package static func unknownApplication() -> Page {
-    failure(.unknownApplication, [.message(.unknownApplicationText)])
+  package static func unknownApplication(back: Destination? = nil) -> Page {
+    failure(.unknownApplication, [.message(.unknownApplicationText)], links: toApp(back))
   }
 
   /// The redirect URI is not registered, so the error must not be sent to it.
@@ -75,10 +75,7 @@ extension Page {
   }
 
   package static func notFound(back: Destination? = nil) -> Page {
-    failure(
-      .pageNotFound, [.message(.pageNotFoundText)],
-      links: back.map { [.next(.backToApp, to: $0)] } ?? []
-    )
+    failure(.pageNotFound, [.message(.pageNotFoundText)], links: toApp(back))
   }
 
   /// An error of the server.
@@ -90,6 +87,10 @@ extension Page {
       .internalError, [.message(.internalErrorText), id].compactMap(\.self),
       links: support.map { [Link(.message(.contactSupport), to: $0)] } ?? []
     )
+  }
+
+  private static func toApp(_ back: Destination?) -> [Link] {
+    back.map { [.next(.backToApp, to: $0)] } ?? []
   }
 
   private static func failure(_ title: MessageKey, _ texts: [Text], links: [Link] = []) -> Page {
