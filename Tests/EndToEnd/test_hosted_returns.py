@@ -202,6 +202,18 @@ class WaysBack(OpenIDCase):
                         f"callback_urls={CALLBACK}", f"logout_urls={LOGOUT}")
         self.assertIsNone(self.way(visitor))
 
+    def test_a_page_of_this_machine_at_any_port(self):
+        self.site.dossier("client", "set", self.web["id"], "callback_urls=http://127.0.0.1:*")
+        self.addCleanup(
+            self.site.dossier, "client", "set", self.web["id"], f"callback_urls={CALLBACK}")
+        self.sign_up(self.own_email())
+        for url in ["http://127.0.0.1:*", "http://127.0.0.1.evil.example:3456/"]:
+            query = urllib.parse.urlencode({"return_to": url, "client_id": self.web["id"]})
+            self.assertNotIn("Back to", self.visitor.open(f"/account?{query}").text)
+        url = "http://127.0.0.1:3456/page"
+        query = urllib.parse.urlencode({"return_to": url, "client_id": self.web["id"]})
+        self.assertEqual(self.visitor.open(f"/account?{query}").links["web"], url)
+
     def test_other_pages_are_ignored(self):
         self.sign_up(self.own_email())
         for url in ["https://evil.example/", "https://app.example.com.evil.example/",

@@ -18,14 +18,14 @@ const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 /** Sends the browser to Dossier's pages. */
 async function signIn(parameters = {}) {
   const pending = { state: random(), nonce: random(), verifier: random() };
-  sessionStorage.setItem("pending", JSON.stringify(pending));
+  // The link of an email, such as that to a new password, returns in another tab.
+  localStorage.setItem(`pending ${pending.state}`, JSON.stringify(pending));
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(pending.verifier));
   location.assign(`${issuer}/authorize?` + new URLSearchParams({
     response_type: "code",
     client_id: clientID,
     redirect_uri: page,
     scope: "openid profile email read:current_user update:current_user_metadata",
-    audience: issuer, // The tokens are also for /v1, where the metadata is.
     state: pending.state,
     nonce: pending.nonce,
     code_challenge: base64url(hash),
@@ -37,11 +37,13 @@ async function signIn(parameters = {}) {
 /** Exchanges the code in the address of this page for tokens; null without one. */
 async function finish() {
   const answer = new URLSearchParams(location.search);
-  const pending = JSON.parse(sessionStorage.getItem("pending"));
-  if (!answer.has("state") || !pending) return null;
+  if (!answer.has("state")) return null;
+  const key = `pending ${answer.get("state")}`;
+  const pending = JSON.parse(localStorage.getItem(key));
   history.replaceState(null, "", page);
-  sessionStorage.removeItem("pending");
-  if (answer.get("state") !== pending.state || answer.get("iss") !== `${issuer}/`)
+  localStorage.removeItem(key);
+  if (!pending) return null;
+  if (answer.get("iss") !== `${issuer}/`)
     throw new Error("This response belongs to another sign-in.");
   if (answer.has("error")) {
     if (answer.get("error") === "login_required") return null;

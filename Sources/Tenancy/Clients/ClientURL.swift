@@ -181,8 +181,10 @@ package enum ClientURL {
   package static func find(
     _ url: String, at origin: String?, of client: ClientID?, _ context: RequestContext
   ) async throws(Failure) -> ClientName? {
+    guard !AllowedOrigin.isForAnyPort(url) else { return nil }
     let found = try await context.read(
-      ReturnURLQueries.find, context.app.id, url, origin ?? "", client
+      ReturnURLQueries.find, context.app.id, url, origin ?? "", client,
+      ClientURL.anyPort(of: url) ?? url
     )
     return found.first
   }
@@ -207,7 +209,8 @@ package enum ReturnURLQueries {
   ///   - 2: the URL.
   ///   - 3: its origin in lower case; empty for none.
   ///   - 4: the client; null for any.
-  static let find = Statement<ClientName, AppID, String, String, ClientID?>(
+  ///   - 5: what stands for it and all others at its host; the same for other hosts.
+  static let find = Statement<ClientName, AppID, String, String, ClientID?, String>(
     "return_urls.find",
     """
     select c.client_id, c.name
@@ -220,7 +223,7 @@ package enum ReturnURLQueries {
       || case when jsonb_typeof(c.settings -> 'web_origins') = 'array'
         then c.settings -> 'web_origins' else '[]' end) u (url)
     where c.app_id = $1 and c.disabled_at is null and ($4::text is null or c.client_id = $4)
-      and (u.url = $2 or $3 <> '' and starts_with(lower(u.url) || '/', $3 || '/'))
+      and (u.url in ($2, $5) or $3 <> '' and starts_with(lower(u.url) || '/', $3 || '/'))
     order by c.client_id limit 1
     """)
 }
