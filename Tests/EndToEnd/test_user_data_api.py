@@ -187,9 +187,10 @@ class Scopes(UserDataCase):
         text = f"The scope read:nothing does not exist at the API {self.issuer}."
         self.error(party.token(**refresh, scope="openid read:nothing"), 400, "invalid_scope", text)
         # The refusal did not use the token.
+        before = self.remarks(self.spa)
         less = self.expect(party.token(**refresh, scope="openid email read:current_user"), 200).json
         self.assertEqual(less["scope"], "openid read:current_user")
-        self.assertTrue(self.new_remark(self.spa).endswith("the scopes email"))
+        self.assertTrue(self.new_remark(self.spa, *before).endswith("the scopes email"))
         client = self.new_client("native", "password_grant=true")
         ask = {"grant_type": "password", "username": email, "password": PASSWORD}
         party = Party(self, client)
@@ -214,10 +215,11 @@ class Scopes(UserDataCase):
             scope="openid read:nothing"), 200).json
         self.assertEqual(again["scope"], "openid")
         self.assertTrue(self.new_remark(client, remark).endswith("the scopes read:nothing"))
+        before = self.remarks(self.web)
         tokens, _ = self.tokens(email, self.web, visitor=self.new_visitor(),
                                 scope="openid address picture")
         self.assertEqual(tokens["scope"], "openid")
-        self.assertTrue(self.new_remark(self.web).endswith("the scopes address picture"))
+        self.assertTrue(self.new_remark(self.web, *before).endswith("the scopes address picture"))
 
 
 class Operators(Administration, UserDataCase):
