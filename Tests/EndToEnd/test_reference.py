@@ -237,8 +237,9 @@ class Examples(Case):
     """
 
     def run_all(self, commands):
-        script = ("set -euo pipefail\ncurl() { command curl --fail-with-body \"$@\"; echo; }\n"
-                  + commands)
+        # The bodies of errors help here, and curl takes one of the two options.
+        script = ("set -euo pipefail\n"
+                  "curl() { command curl --fail-with-body \"${@/#-sf/-s}\"; echo; }\n" + commands)
         run = subprocess.run(
             ["bash", "-x", "-c", script], capture_output=True, text=True, timeout=120,
             env={"PATH": os.environ["PATH"], "B": f"http://127.0.0.1:{self.site.port}",

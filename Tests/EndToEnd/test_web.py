@@ -162,9 +162,9 @@ class Stories(PageCase):
             self.site.set_app(allowed_origins=["http://localhost:*", "http://127.0.0.1:*"])
             self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin])
             # The commands above the page in the README have registered the user.
-            self.expect(self.register("ada@example.com", "correct horse battery"), 201)
+            self.expect(self.register("ada@example.org", "correct horse battery"), 201)
             self.browser.open(f"{pages.origin}/mine.html")
-            self.browser.wait(lambda: self.browser.find("body").text == "ada@example.com",
+            self.browser.wait(lambda: self.browser.find("body").text == "ada@example.org",
                               "the address of the user")
             self.quiet()
 
