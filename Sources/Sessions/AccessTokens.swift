@@ -5,6 +5,7 @@ import IdentitySubjects
 package import JSON
 import Postgres
 package import Runtime
+import Tenancy
 import WebTokens
 
 /// Access tokens: JWTs signed with the keys of an app.
@@ -219,10 +220,12 @@ import WebTokens
 
   /// Returns whether audiences contain the API of the app's `/v1`.
   ///
-  /// That is the issuer of the token, with its slash or without; also the URL of the deployment.
+  /// It is that of the token's issuer; the URL of the deployment names it too.
   private func isForUserData(_ audiences: [String], from tokenIssuer: String) -> Bool {
-    let own = [tokenIssuer, String(tokenIssuer.dropLast()), issuer]
-    return audiences.contains { own.contains(where: $0.hasSameBytes) }
+    audiences.contains { audience in
+      ProvidedAPI.userData.isNamed(by: audience, at: tokenIssuer)
+        || audience.hasSameBytes(as: issuer)
+    }
   }
 
   /// Throws `.tokenInvalid` if a token is for other audiences; a native token has none.

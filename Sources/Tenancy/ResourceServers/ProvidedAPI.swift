@@ -27,17 +27,22 @@ package enum ProvidedAPI: String, CaseIterable, Sendable {
     }
   }
 
-  /// Returns the stored identifier of an audience.
+  /// Returns whether an audience is that of this API.
   ///
   /// The issuer ends with a slash. Without it, it means the same.
+  package func isNamed(by audience: String, at issuer: String) -> Bool {
+    audience.hasSameBytes(as: self.audience(at: issuer))
+      || self == .userData && audience.hasSameBytes(as: String(issuer.dropLast()))
+  }
+
+  /// Returns the stored identifier of an audience.
+  ///
   /// - Parameters:
   ///   - audience: the audience, as a client names it.
   ///   - issuer: the issuer of the app.
   /// - Returns: the identifier.
   package static func identifier(of audience: String, at issuer: String) -> String {
-    if audience.hasSameBytes(as: String(issuer.dropLast())) { return userData.rawValue }
-    return allCases.first { audience.hasSameBytes(as: $0.audience(at: issuer)) }?.rawValue
-      ?? audience
+    allCases.first { $0.isNamed(by: audience, at: issuer) }?.rawValue ?? audience
   }
 
   /// Returns the audience of a stored identifier.
