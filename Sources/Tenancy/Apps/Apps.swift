@@ -191,8 +191,8 @@ extension Apps {
     return try await context.transaction { transaction async throws(Failure) in
       try await transaction.send(AppsAdministrationQueries.create, id, name)
         .rows(duplicate: .appExists)
-      _ = transaction.send(AppsAdministrationQueries.createManagementAPI, id, ResourceServerID())
-      _ = transaction.send(AppsAdministrationQueries.createUserDataAPI, id, ResourceServerID())
+      _ = transaction.send(
+        AppsAdministrationQueries.createAPIs, id, ResourceServerID(), ResourceServerID())
       Event("app_create", detail: ["name": .string(name)]).record(in: transaction, app: id)
       return try await transaction.run(AppsAdministrationQueries.find, name)
     }.first.orUnforeseen("an app that was made").record(context)
@@ -311,19 +311,15 @@ package enum AppsAdministrationQueries {
     "apps.create", "insert into apps (app_id, name) values ($1, $2)"
   )
 
-  static let createManagementAPI = Statement<NoRow, AppID, ResourceServerID>(
-    "apps.create_management_api",
+  /// Creates the APIs of `ProvidedAPI`.
+  static let createAPIs = Statement<NoRow, AppID, ResourceServerID, ResourceServerID>(
+    "apps.create_apis",
     """
     insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, attributes)
-    values ($1, $2, 'api/v2/', 'Management API', management_scopes(),
-      '{"skips_consent": false, "allows_offline_access": true}')
-    """)
-
-  static let createUserDataAPI = Statement<NoRow, AppID, ResourceServerID>(
-    "apps.create_user_data_api",
-    """
-    insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, attributes)
-    values ($1, $2, '/', 'Your data', user_data_scopes(), '{"allows_offline_access": true}')
+    values
+      ($1, $2, 'api/v2/', 'Management API', management_scopes(),
+        '{"skips_consent": false, "allows_offline_access": true}'),
+      ($1, $3, '/', 'Your data', user_data_scopes(), '{"allows_offline_access": true}')
     """)
 
   /// Returns all apps; they are few, and each worker caches them.
