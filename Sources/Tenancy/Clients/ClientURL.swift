@@ -190,6 +190,14 @@ package enum ClientURL {
   }
 }
 
+extension SQL {
+  /// The logout URLs of a client `c`, as a JSON array.
+  fileprivate static let logoutURLs: SQL = """
+    case when jsonb_typeof(c.settings -> 'logout_urls') = 'array'
+      then c.settings -> 'logout_urls' else '[]' end
+    """
+}
+
 /// A client with its name.
 package struct ClientName: RowDecodable {
   package let id: ClientID
@@ -218,8 +226,7 @@ package enum ReturnURLQueries {
     cross join lateral jsonb_array_elements_text(
       case when jsonb_typeof(c.settings -> 'callback_urls') = 'array'
         then c.settings -> 'callback_urls' else '[]' end
-      || case when jsonb_typeof(c.settings -> 'logout_urls') = 'array'
-        then c.settings -> 'logout_urls' else '[]' end
+      || \(.logoutURLs)
       || case when jsonb_typeof(c.settings -> 'web_origins') = 'array'
         then c.settings -> 'web_origins' else '[]' end) u (url)
     where c.app_id = $1 and c.disabled_at is null and ($4::text is null or c.client_id = $4)
@@ -239,9 +246,7 @@ package enum LogoutURLQueries {
     """
     select c.client_id
     from clients c
-    cross join lateral jsonb_array_elements_text(
-      case when jsonb_typeof(c.settings -> 'logout_urls') = 'array' then c.settings -> 'logout_urls'
-        else '[]' end) u (url)
+    cross join lateral jsonb_array_elements_text(\(.logoutURLs)) u (url)
     where c.app_id = $1 and c.disabled_at is null and split_part(u.url, '?', 1) in ($2, $3)
     limit 1
     """)
