@@ -115,7 +115,7 @@ extension Call {
       let url = client.settings.logoutPage,
       let destination = Destination(url, of: RedirectTarget(url))
     {
-      back = Link(.message(.backToClient, ["client": .name(client.name)]), to: destination)
+      back = .back(to: client.name, at: destination)
     }
     let next = Destination(hasOthers ? SwitchPages.path : .account)
     return response(with: .signedOut(back: back, next: next, hasOthers: hasOthers))

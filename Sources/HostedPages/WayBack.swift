@@ -45,11 +45,7 @@ extension Call {
     let found = try await ReturnURLs.find(
       url, at: destination.origin?.text, of: id ?? nil, context
     )
-    return found.map { client in
-      WayBack(
-        client.id, Link(.message(.backToClient, ["client": .name(client.name)]), to: destination)
-      )
-    }
+    return found.map { WayBack($0.id, .back(to: $0.name, at: destination)) }
   }
 }
 

@@ -157,6 +157,13 @@ package struct Link: Sendable, Equatable {
   package static func next(_ key: MessageKey, to destination: Destination) -> Link {
     Link(.message(key), to: destination, style: .primary)
   }
+
+  /// Creates the link that leads back to a client.
+  package static func back(
+    to client: String, at destination: Destination, style: Button.Style? = nil
+  ) -> Link {
+    Link(.message(.backToClient, ["client": .name(client)]), to: destination, style: style)
+  }
 }
 
 /// A list under a heading, such as the scopes of one resource.

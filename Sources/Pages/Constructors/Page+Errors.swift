@@ -54,7 +54,7 @@ extension Page {
       .accountBlocked,
       [.message(.accountBlockedText)],
       links: [
-        client.map { Link(.message(.backToClient, ["client": .name($0.name)]), to: $0.error) },
+        client.map { .back(to: $0.name, at: $0.error) },
         support.map { Link(.message(.contactSupport), to: $0) },
       ].compactMap(\.self)
     )

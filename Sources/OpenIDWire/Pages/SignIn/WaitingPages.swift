@@ -43,12 +43,8 @@ import WireKit
       guard try await !call.browserUsers().isEmpty else { return nil }
       let client = try await call.clientOfPath()
       let next =
-        client.map { client in
-          Link(
-            .message(.backToClient, ["client": .name(client.name)]), to: client.home,
-            style: .primary
-          )
-        } ?? .next(.account, to: .account)
+        client.map { Link.back(to: $0.name, at: $0.home, style: .primary) }
+        ?? .next(.account, to: .account)
       return call.response(with: .signedIn(next: next))
     }
   }
