@@ -25,7 +25,7 @@ EXCEPT = {
 }
 # The examples that need what an error has: here the flow that waits for the second factor.
 USING_AN_ERROR = {"POST /v1/login/second-factor"}
-# What a shell runs: each example in the same shell. curl fails if the API returns an error.
+# One shell runs all examples. curl fails if the API returns an error.
 SHELL = r"""
 set -o pipefail
 curl() { command curl -sS --fail-with-body "$@"; }
