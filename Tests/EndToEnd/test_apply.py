@@ -303,11 +303,22 @@ class Applies(Files):
         self.assertEqual(self.content(self.app)["settings"]["session_days"], done[0])
 
     def test_a_run_that_is_killed_is_completed_by_the_next(self):
+        name, kills, turn = self.app, 0, 0
+        # A run may end before the test sees its events, so one app may not be enough.
+        while kills <= 3:
+            turn += 1
+            self.app = f"{name}-{turn}"
+            self.site.dossier("app", "create", self.app)
+            kills += self.kill_runs(turn)
+        self.assertGreater(kills, 3)
+
+    def kill_runs(self, turn):
+        """Kills runs until one completes the app. Returns how many it has killed."""
         content = self.of_app(
             settings={"session_days": 5}, schemas={"metadata": {"type": "object"}},
             apis={f"{API}/{n}": {"name": f"API {n}", "scopes": {"a": "A"}} for n in range(8)},
             roles={f"Role {n}": {"permissions": {f"{API}/{n}": ["a"]}} for n in range(8)},
-            clients={f"Client {n}": {"id": f"killed-{n}", "disabled": n % 2 == 0, "grants": {
+            clients={f"Client {n}": {"id": f"killed-{turn}-{n}", "disabled": n % 2 == 0, "grants": {
                 f"{API}/{n}": ["a"]}} for n in range(8)},
             indexes={"metadata.k": "text"})
         path = self.file(content)
@@ -327,7 +338,6 @@ class Applies(Files):
                 self.assertEqual(child.returncode, 0)
                 break
             last = count()
-        self.assertGreater(kills, 3)
         self.assertEqual(self.apply(content), [])
         self.assertEqual(len(self.site.dossier("client", "list", "--app", self.app)), 8)
         # The roles and the clients have all that is theirs.
@@ -337,3 +347,4 @@ class Applies(Files):
                 if isinstance(value, dict):
                     value = {key: one for key, one in value.items() if one is not False}
                 self.assertEqual(exported[section][name], value)
+        return kills
