@@ -52,3 +52,21 @@ import WebTokens
     #expect(read.expires == Double(time) && read.begins == Double(time) && read.audiences == [])
   }
 }
+
+@Suite struct ClaimPathTests {
+  private let claims: JSONObject? =
+    ([
+      "name": "a", "a.b": "whole", "a": ["b": "member", "c.d": ["e": 1]], "list": [1],
+      "https://issuer.example/team": "t",
+    ] as JSON).object
+
+  @Test(
+    arguments: [
+      ("name", "a"), ("a.b", "whole"), (#"a.c\.d.e"#, 1), ("a.x", nil), ("list.0", nil),
+      ("name.x", nil), ("", nil), (".", nil), ("https://issuer.example/team", "t"),
+      ("https://issuer.example/x", nil),
+    ] as [(String, JSON?)])
+  func `a claim is found by its name, or by a path`(path: String, value: JSON?) throws {
+    #expect(try ClaimPath(path).value(in: #require(claims)) == value)
+  }
+}

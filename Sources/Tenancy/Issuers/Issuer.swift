@@ -238,10 +238,8 @@ extension Stored<IssuerRecord> {
   package func profile(from claims: JSONObject) -> JSONObject {
     var profile = JSONObject()
     for (member, usual) in Self.usualMapping {
-      guard let text = Self.claim(record.mapping[member]?.string ?? usual, in: claims)?.string
-      else {
-        continue
-      }
+      let path = ClaimPath(record.mapping[member]?.string ?? usual)
+      guard let text = path.value(in: claims)?.string else { continue }
       profile[member] = .string(text)
     }
     return profile
@@ -252,33 +250,13 @@ extension Stored<IssuerRecord> {
   package func identityClaims(from claims: JSONObject) -> IdentityClaims {
     var kept = IdentityClaims()
     for (member, usual) in Self.usualMapping.sorted(by: { $0.key < $1.key }) {
-      kept.add(member, Self.claim(record.mapping[member]?.string ?? usual, in: claims))
+      kept.add(member, ClaimPath(record.mapping[member]?.string ?? usual).value(in: claims))
     }
     for (name, claim) in record.mapping where Self.usualMapping[name] == nil {
-      kept.add(name, claim.string.flatMap { Self.claim($0, in: claims) })
+      kept.add(name, claim.string.flatMap { ClaimPath($0).value(in: claims) })
     }
     kept.absent = record.mapping.map(\.key).filter { kept.values[$0] == nil }
     return kept
-  }
-
-  /// Returns a claim by its name, or by the dotted path to a member of it.
-  ///
-  /// In a path, `\.` is a dot of a name, as at App Services.
-  private static func claim(_ name: String, in claims: JSONObject) -> JSON? {
-    if let claim = claims[name] { return claim }
-    var keys: [[UInt8]] = [[]]
-    for byte in name.utf8 {
-      let isEscaped = keys[keys.count - 1].last == UInt8(ascii: "\\")
-      switch byte {
-      case UInt8(ascii: ".") where isEscaped:
-        keys[keys.count - 1].removeLast()
-        keys[keys.count - 1].append(byte)
-      case UInt8(ascii: "."): keys.append([])
-      default: keys[keys.count - 1].append(byte)
-      }
-    }
-    let path = keys.map { String(decoding: $0, as: UTF8.self) }
-    return path.dropFirst().reduce(claims[path[0]]) { $0?[$1] }
   }
 }
 
