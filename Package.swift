@@ -147,6 +147,13 @@ let package = Package(
     ),
     .target(name: "HTTP", dependencies: ["Encoding"], swiftSettings: house + unchecked),
     .target(
+      name: "OpenIDClient",
+      dependencies: [
+        "Encoding", "HTTP", "JSON", "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "Localization", dependencies: ["DomainNames", "Encoding", "HTTP", "JSON"],
       swiftSettings: domain
     ),
@@ -502,6 +509,14 @@ let package = Package(
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: tests),
     .testTarget(
+      name: "OpenIDClientTests",
+      dependencies: [
+        "Encoding", "HTTP", "JSON", "OpenIDClient", "WebTokens",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: tests
+    ),
+    .testTarget(
       name: "PagesTests",
       dependencies: ["Encoding", "JSON", "Localization", "Pages", "TestSupport"],
       swiftSettings: tests),
@@ -545,7 +560,8 @@ let readers: [Target.Dependency] = [
   "IdentitySubjects", "Permissions",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
-  "ManagementWire", "OpenID", "OpenIDWire", "Runtime", "Sessions", "Tenancy", "Transfer",
+  "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",
+  "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Outbound",
   "Patterns", "Postgres", "ParraWire", "TestSupport", "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
