@@ -92,6 +92,18 @@ package struct Provider: Sendable {
     return usual != .signedSecret && allowed.contains(other.metadataName) ? other : usual
   }
 
+  /// Returns the URL at which the user signs out of the issuer; nil if it has none.
+  ///
+  /// The issuer then sends the browser to the redirect URI, if the operator has registered it there.
+  /// - Source: OpenID Connect RP-Initiated Logout section 2.
+  package func signOutURL(clientID: String, redirectURI: String?) -> String? {
+    endSessionURL.map {
+      EndpointURL.extended(
+        $0,
+        [("client_id", clientID)] + (redirectURI.map { [("post_logout_redirect_uri", $0)] } ?? []))
+    }
+  }
+
   /// Whether an error code reports that the user has cancelled.
   package func isCancellation(_ code: String) -> Bool {
     preset.cancellations.contains { $0.utf8.elementsEqual(code.utf8) }

@@ -40,8 +40,10 @@ package struct ProviderPreset: Sendable {
   package internal(set) var userinfo = [UserinfoQuery()]
   /// Whether requests with an access token prove that they know the client secret.
   package internal(set) var provesSecret = false
-  /// Where a client asks about an access token; nil if the issuer has no such endpoint.
-  package internal(set) var tokenInspectionURL: String?
+  /// The name of the endpoint for questions about access tokens, beside that for the profile.
+  ///
+  /// It is nil if the issuer has no such endpoint.
+  package internal(set) var tokenInspection: String?
   /// The places of the members of the profile, the first that is present.
   package internal(set) var places = ProfileMember.standardPlaces
   /// The picture's URL, with the place of a claim in each pair of braces; nil if a claim has it.
@@ -69,6 +71,13 @@ package struct ProviderPreset: Sendable {
 
   /// The placeholder for the tenant in an issuer.
   static let tenantPlaceholder = "{tenantid}"
+
+  /// Whether a request can make the issuer authenticate the user again.
+  ///
+  /// Only `auth_time` of the ID token then proves that it did.
+  package var canForceSignIn: Bool {
+    hasIDToken && (parameters.prompts.contains("login") || parameters.hasMaximumAge)
+  }
 
   /// Whether the users are of tenants that the issuer keeps apart.
   package var hasTenants: Bool { issuer?.contains(Self.tenantPlaceholder) ?? false }

@@ -85,7 +85,7 @@ extension ProviderPreset {
       ])
     ]
     $0.provesSecret = true
-    $0.tokenInspectionURL = "https://graph.facebook.com/debug_token"
+    $0.tokenInspection = "debug_token"
     $0.places = [
       .subject: ["id"], .email: ["email"], .name: ["name"], .givenName: ["first_name"],
       .familyName: ["last_name"], .picture: ["picture.data.url"],
@@ -192,8 +192,10 @@ extension ProviderPreset {
 
   /// The subject is of one workspace: a person of two has two.
   ///
+  /// Auth0 has two connections for Slack; this is the one for sign-in.
   /// - Source: Slack, "Sign in with Slack", "openid.connect.token".
   package static let slack = ProviderPreset("slack", "Slack") {
+    $0.auth0Name = "sign-in-with-slack"
     $0.issuer = "https://slack.com"
     $0.authentication = .post
     $0.usesPKCE = false

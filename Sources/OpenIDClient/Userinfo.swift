@@ -113,11 +113,14 @@ package struct TokenInspection: Sendable {
 
   /// - Returns: nil if the issuer has no such endpoint.
   package init?(of accessToken: String, _ credentials: ClientCredentials, at provider: Provider) {
-    guard let url = provider.preset.tokenInspectionURL, case .text(let secret) = credentials.secret
+    guard let name = provider.preset.tokenInspection, let userinfoURL = provider.userinfoURL,
+      case .text(let secret) = credentials.secret
     else { return nil }
     clientID = credentials.id
-    self.url = EndpointURL.extended(
-      url,
+    let path = userinfoURL.split(separator: "?", omittingEmptySubsequences: false)[0]
+    let folder = path.reversed().drop { $0 != "/" }.reversed()
+    url = EndpointURL.extended(
+      String(folder) + name,
       [("input_token", accessToken), ("access_token", "\(credentials.id)|\(secret)")])
   }
 

@@ -17,7 +17,7 @@ import Testing
 
   @Test func `the names at Auth0 are those of its connections`() {
     let others = ProviderPreset.all.filter { $0.auth0Name != $0.name }.map(\.auth0Name)
-    #expect(others == ["google-oauth2", "windowslive", "twitter"])
+    #expect(others == ["google-oauth2", "windowslive", "sign-in-with-slack", "twitter"])
   }
 
   @Test(arguments: ProviderPreset.all)
@@ -108,6 +108,24 @@ import Testing
     #expect(rule() == "it has no userinfo_url")
     (settings.userinfoURL, settings.issuer) = ("https://a.example/u", nil)
     #expect(rule() == "it has no issuer")
+  }
+
+  @Test func `only some issuers can be made to authenticate again`() {
+    let names = ProviderPreset.all.filter(\.canForceSignIn).map(\.name)
+    #expect(names == ["oidc", "gitlab", "microsoft"])
+  }
+
+  @Test func `the user signs out at the issuer's endpoint, if it has one`() throws {
+    let endpoint: JSON = "https://issuer.example/end?a=1"
+    let provider = try Fixtures.provider(.oidc, ["end_session_endpoint": endpoint])
+    #expect(
+      provider.signOutURL(clientID: "c", redirectURI: "https://a.example/?b")
+        == "https://issuer.example/end?a=1&client_id=c"
+        + "&post_logout_redirect_uri=https%3A%2F%2Fa.example%2F%3Fb")
+    #expect(
+      provider.signOutURL(clientID: "c", redirectURI: nil)
+        == "https://issuer.example/end?a=1&client_id=c")
+    #expect(try Fixtures.provider().signOutURL(clientID: "c", redirectURI: nil) == nil)
   }
 
   @Test func `cancellations have the codes of the issuer`() throws {

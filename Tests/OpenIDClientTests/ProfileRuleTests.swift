@@ -230,6 +230,11 @@ import Testing
     #expect(
       inspection.url
         == "https://graph.facebook.com/debug_token?input_token=t%26u&access_token=7%7Cs")
+    var settings = ProviderSettings()
+    settings.userinfoURL = "https://graph.example/v20/me?a=b"
+    let moved = try TokenInspection(
+      of: "t", credentials, at: Provider(.facebook, settings, nil))
+    #expect(moved?.url.hasPrefix("https://graph.example/v20/debug_token?input_token=t&") == true)
     func verify(_ body: String, status: Int = 200) throws {
       try inspection.verify(status: status, body: Array(body.utf8))
     }
