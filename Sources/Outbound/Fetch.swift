@@ -5,22 +5,19 @@ internal import Glibc
 /// One HTTP request.
 @EventLoop enum Fetch {
   static func run(
-    _ url: String, form: String?, _ settings: HTTPSourceSettings, in group: TransferGroup
-  ) async -> Result<HTTPDocument, FetchError> {
-    guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), url.utf8.count <= 2_048 else {
-      return .failure(.invalidURL("not ASCII without spaces, of at most 2048 bytes"))
-    }
+    _ call: HTTPCall, _ settings: HTTPSourceSettings, in group: TransferGroup
+  ) async -> Result<HTTPAnswer, FetchError> {
     let intake = Intake(settings)
     let transfer = Transfer(
-      url: url, protocols: settings.allowsPlainHTTP ? "https,http" : "https", reach: settings.reach
+      url: call.url, protocols: settings.allowsPlainHTTP ? "https,http" : "https",
+      reach: settings.reach
     )
     transfer.set(
-      CURLOPT_HTTPHEADER, TextList(["Accept: application/json, application/jwk-set+json"])
-    )
+      CURLOPT_HTTPHEADER, TextList(call.allFields.map { "\($0.name): \($0.value)" }))
     transfer.set(CURLOPT_USERAGENT, "Dossier")
     // One request a connection, so that a stalled one holds up no other.
     transfer.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-    if let form { transfer.set(CURLOPT_COPYPOSTFIELDS, form) }
+    if let form = call.form { transfer.set(CURLOPT_COPYPOSTFIELDS, form) }
     transfer.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     // Checks Content-Length. `Intake` counts the bytes of a body without it.
     transfer.set(CURLOPT_MAXFILESIZE_LARGE, settings.limit)
@@ -28,25 +25,18 @@ internal import Glibc
     unsafe transfer.open(openSocket, intake)
     if let failure = await transfer.run(in: group) {
       let error = error(failure, intake)
-      // The body of the response to a form is not used.
-      guard form != nil, error == .tooLarge(limit: settings.limit) else { return .failure(error) }
+      let isAnswered = error == .tooLarge(limit: settings.limit) && !call.readsBody
+      guard isAnswered else { return .failure(error) }
     }
-    return document(transfer, intake.body)
-  }
-
-  private static func document(
-    _ transfer: Transfer, _ body: [UInt8]
-  ) -> Result<HTTPDocument, FetchError> {
-    switch transfer.status {
-    case 200...299:
-      let lifetime = Freshness.lifetime(
-        cacheControl: transfer.field("Cache-Control"), expires: transfer.field("Expires"),
-        date: transfer.field("Date"), age: transfer.field("Age")
-      )
-      return .success(HTTPDocument(body: body, lifetime: lifetime))
-    case 300...399: return .failure(.redirected(to: transfer.field("Location")))
-    default: return .failure(.status(transfer.status))
-    }
+    let lifetime = Freshness.lifetime(
+      cacheControl: transfer.field("Cache-Control"), expires: transfer.field("Expires"),
+      date: transfer.field("Date"), age: transfer.field("Age")
+    )
+    return .success(
+      HTTPAnswer(
+        status: transfer.status, body: intake.body, contentType: transfer.field("Content-Type"),
+        lifetime: lifetime, location: transfer.field("Location")
+      ))
   }
 
   private static func error(_ failure: TransferFailure, _ intake: Intake) -> FetchError {
@@ -153,6 +143,11 @@ package enum Freshness {
 package enum FetchError: Error, Equatable {
   /// The URL is malformed, has a scheme that is not allowed, or contains a password.
   case invalidURL(String)
+  /// The form is not encoded: it has a character that is not visible ASCII.
+  case invalidForm
+  /// The value of this header field is empty, too long, or has a character that is neither a space
+  /// nor visible ASCII.
+  case invalidField(String)
   /// All addresses of the host are private, loopback or reserved.
   case privateAddress
   /// The host is unknown, the connection failed, or it was lost.
@@ -163,10 +158,12 @@ package enum FetchError: Error, Equatable {
   case timedOut
   /// The body is larger than the limit, in bytes.
   case tooLarge(limit: Int)
-  /// The response is a redirect, which is not followed; nil without a target.
+  /// The answer is a redirect, which is not followed; nil without a target.
   case redirected(to: String?)
   /// The status is neither a success nor a redirect.
   case status(Int)
+  /// The document is not of the format that the caller reads.
+  case malformed
   /// Too many requests of this app, to this receiver or of all wait; no request was sent.
   case overloaded
 }

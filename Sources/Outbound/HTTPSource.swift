@@ -1,8 +1,8 @@
 package import EventLoop
 
-/// Reads small public documents of other services, such as a JWKS, and posts forms to them.
+/// Calls other services: gets small documents, such as a JWKS, and posts forms.
 ///
-/// An app's owner writes such a URL, so by default only internet addresses are allowed. Each
+/// An app's owner writes their URLs, so by default only internet addresses are allowed. Each
 /// address is checked when its socket is created, after any resolution of names. Nothing is sent to
 /// an address that is not public.
 ///
@@ -25,34 +25,20 @@ package import EventLoop
   /// A place for one request.
   private final class Place {}
 
-  /// Gets a document.
+  /// Sends a call.
   ///
   /// It follows no redirects, uses no cookies or proxies, and does not decompress the body. A
   /// cancelled task still waits for the end.
-  /// - Parameters:
-  ///   - url: `https://…`, in ASCII, without user or password.
-  ///   - owner: the app and the receiver.
-  /// - Returns: a document with a status from 200 to 299.
-  /// - Throws: `FetchError`; `.overloaded` if no place was free in time.
-  package func fetch(_ url: String, for owner: CallOwner) async throws(FetchError) -> HTTPDocument {
-    try await run(url, form: nil, for: owner)
-  }
-
-  /// Posts a form, under the same rules.
   ///
   /// - Parameters:
-  ///   - form: names and values, encoded as `application/x-www-form-urlencoded`.
-  ///   - url: `https://…`, in ASCII, without user or password.
+  ///   - call: the request.
   ///   - owner: the app and the receiver.
-  /// - Throws: `FetchError`, also for a status beyond 299; `.overloaded` if no place was free in
-  ///   time.
-  package func post(_ form: String, to url: String, for owner: CallOwner) async throws(FetchError) {
-    _ = try await run(url, form: form, for: owner)
-  }
-
-  private func run(
-    _ url: String, form: String?, for owner: CallOwner
-  ) async throws(FetchError) -> HTTPDocument {
+  /// - Returns: the answer, of any status.
+  /// - Throws: `FetchError`; `.overloaded` if no place was free in time.
+  package func send(
+    _ call: HTTPCall, for owner: CallOwner
+  ) async throws(FetchError) -> HTTPAnswer {
+    if let fault = call.fault { throw fault }
     let latest = EventLoop.now() &+ settings.reach.timeout.nanoseconds
     let loan: Loan
     do throws(FairQueueError) {
@@ -61,7 +47,36 @@ package import EventLoop
       throw .overloaded
     }
     defer { queue.giveBack(loan) }
-    return try await Fetch.run(url, form: form, settings, in: group).get()
+    return try await Fetch.run(call, settings, in: group).get()
+  }
+
+  /// Gets a public document, such as a JWKS.
+  ///
+  /// - Throws: as `send`, also for a status other than 200 to 299.
+  package func fetch(_ url: String, for owner: CallOwner) async throws(FetchError) -> HTTPAnswer {
+    var call = HTTPCall(url)
+    call.accept = "application/json, application/jwk-set+json"
+    return try await succeed(call, for: owner)
+  }
+
+  /// Posts a form; the body of the answer is not used.
+  ///
+  /// - Throws: as `send`, also for a status other than 200 to 299.
+  package func post(_ form: String, to url: String, for owner: CallOwner) async throws(FetchError) {
+    var call = HTTPCall(url, form: form)
+    call.readsBody = false
+    _ = try await succeed(call, for: owner)
+  }
+
+  private func succeed(
+    _ call: HTTPCall, for owner: CallOwner
+  ) async throws(FetchError) -> HTTPAnswer {
+    let answer = try await send(call, for: owner)
+    switch answer.status {
+    case 200...299: return answer
+    case 300...399: throw .redirected(to: answer.location)
+    default: throw .status(answer.status)
+    }
   }
 }
 
@@ -109,11 +124,4 @@ package struct HTTPSourceSettings: Sendable {
       member: mostOfReceiver
     )
   }
-}
-
-/// A document, and how long it is fresh.
-package struct HTTPDocument: Sendable {
-  package let body: [UInt8]
-  /// The freshness lifetime; zero if caching is forbidden, nil if the server does not state it.
-  package let lifetime: Duration?
 }

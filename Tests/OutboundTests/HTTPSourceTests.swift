@@ -24,13 +24,19 @@ import Testing
 
   @EventLoop private func fetch(
     _ url: String, _ settings: HTTPSourceSettings
-  ) async -> Result<HTTPDocument, FetchError> {
+  ) async -> Result<HTTPAnswer, FetchError> {
     do throws(FetchError) {
       let owner = CallOwner(app: "a", receiver: "b")
       return .success(try await HTTPSource(settings).fetch(url, for: owner))
     } catch {
       return .failure(error)
     }
+  }
+
+  @EventLoop private func send(
+    _ call: HTTPCall, _ settings: HTTPSourceSettings
+  ) async throws(FetchError) -> HTTPAnswer {
+    try await HTTPSource(settings).send(call, for: CallOwner(app: "a", receiver: "b"))
   }
 
   private func error(_ url: String, _ settings: HTTPSourceSettings) async -> FetchError? {
@@ -56,6 +62,63 @@ import Testing
       #expect(await error("\(base)/status/503", local) == .status(503))
       #expect(await error("\(base)/redirect", local) == .redirected(to: "/keys"))
       #expect(server.lines.filter { $0.hasPrefix("request /keys") } == [])
+    }
+  }
+
+  @Test(arguments: [200, 302, 400, 503])
+  func `an answer of any status has its body`(_ status: Int) async throws {
+    try await TestServer.run("web") { server in
+      let path = status == 302 ? "redirect" : "status/\(status)"
+      var call = HTTPCall("https://localhost:\(server.port)/\(path)", form: "a=b")
+      call.authorize(byBearer: "secret")
+      let answer = try await send(call, local)
+      #expect(answer.status == status && answer.contentType == "application/json")
+      #expect(answer.body == (status == 302 ? [] : Array("{\"keys\":[]}".utf8)))
+      #expect(server.lines == ["connection", "request /\(path) Bearer secret"])
+    }
+  }
+
+  @Test func `a call sends its form and its header fields`() async throws {
+    try await TestServer.run("web") { server in
+      var call = HTTPCall("https://localhost:\(server.port)/echo", form: "a=b&c=%20d")
+      call.accept = "application/vnd.github+json"
+      call.fields = [("X-Version", "2022-11-28; a")]
+      let sent = String(decoding: try await send(call, local).body, as: UTF8.self)
+      for line in [
+        "POST", "Accept: application/vnd.github+json", "X-Version: 2022-11-28; a",
+        "Content-Type: application/x-www-form-urlencoded", "a=b&c=%20d",
+      ] {
+        #expect(sent.split(separator: "\n").contains { $0 == line }, "\(line) in \(sent)")
+      }
+      let got = try await send(HTTPCall("https://localhost:\(server.port)/echo"), local)
+      #expect(String(decoding: got.body, as: UTF8.self).hasPrefix("GET\n"))
+    }
+  }
+
+  @Test(arguments: [
+    "", "a\r\nX: y", "a\nb", "a\rb", "a\0b", "a\tb", "\u{e9}", "\u{7f}",
+    String(repeating: "x", count: 16_385),
+  ])
+  func `a header field with other characters is refused before a connection`(
+    _ value: String
+  ) async throws {
+    try await TestServer.run("web") { server in
+      var calls: [(String, HTTPCall)] = []
+      for name in ["Authorization", "Accept", value] {
+        var call = HTTPCall("https://localhost:\(server.port)/keys")
+        switch name {
+        case "Accept": call.accept = value
+        case value: call.fields = [(value + ":", "a")]
+        default: call.fields = [(name, value)]
+        }
+        calls.append((name == value ? value + ":" : name, call))
+      }
+      for (name, call) in calls {
+        await #expect(throws: FetchError.invalidField(name)) { try await send(call, local) }
+      }
+      let form = HTTPCall("https://localhost:\(server.port)/keys", form: "a=\u{0}b")
+      await #expect(throws: FetchError.invalidForm) { try await send(form, local) }
+      #expect(server.lines == [])
     }
   }
 
@@ -230,6 +293,8 @@ import Testing
       await calls.wait(for: 2)
       #expect(await calls.errors == [nil, nil])
       server.stop()
+      // libcurl must not run while the process of the tests exits.
+      await calls.wait(for: 102)
     }
   }
 

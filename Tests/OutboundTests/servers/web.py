@@ -45,8 +45,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = closes
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.form = self.rfile.read(int(self.headers["Content-Length"]))
         self.do_GET()
+
+    def answer_echo(self, _):
+        """Answers with the method, the header fields and the form, a line each."""
+        fields = [f"{name}: {value}" for name, value in self.headers.items()]
+        lines = [self.command, *fields, getattr(self, "form", b"").decode()]
+        self.answer(200, "\n".join(lines).encode())
 
     def answer_close(self, _):
         self.answer(200)

@@ -1,0 +1,60 @@
+import Encoding
+
+/// A request to another service.
+package struct HTTPCall: Sendable {
+  /// `https://…`, in ASCII, without user or password.
+  package let url: String
+  /// Names and values, encoded as `application/x-www-form-urlencoded`, which the call posts; nil for
+  /// a call that gets.
+  package let form: String?
+  /// The content types that the caller can read.
+  package var accept = "application/json"
+  /// Further header fields.
+  package var fields: [(name: String, value: String)] = []
+  /// Whether the body of the answer matters; if not, an answer may have a body beyond the limit.
+  package var readsBody = true
+
+  /// In bytes: an access token can be long.
+  private static let longestField = 16_384
+
+  package init(_ url: String, form: String? = nil) { (self.url, self.form) = (url, form) }
+
+  /// Adds an access token to the call.
+  ///
+  /// - Source: RFC 6750 section 2.1.
+  package mutating func authorize(byBearer token: String) {
+    fields.append(("Authorization", "Bearer \(token)"))
+  }
+
+  /// The fault of the call; nil if it can be sent.
+  ///
+  /// Values come from other services: a line break in one would begin another field.
+  var fault: FetchError? {
+    guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), url.utf8.count <= 2_048 else {
+      return .invalidURL("not ASCII without spaces, of at most 2048 bytes")
+    }
+    guard form?.utf8.allSatisfy(\.isVisible) != false else { return .invalidForm }
+    let wrong = allFields.first { field in
+      field.name.isEmpty
+        || !field.name.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
+        || !(1...Self.longestField).contains(field.value.utf8.count)
+        || !field.value.utf8.allSatisfy { $0.isVisible || $0 == UInt8(ascii: " ") }
+    }
+    return wrong.map { .invalidField($0.name) }
+  }
+
+  /// All header fields that the caller decides about.
+  var allFields: [(name: String, value: String)] { [("Accept", accept)] + fields }
+}
+
+/// The answer to a call, of any status.
+package struct HTTPAnswer: Sendable {
+  /// It may be one of an error, or of a redirect, which is not followed.
+  package let status: Int
+  package let body: [UInt8]
+  package let contentType: String?
+  /// The freshness lifetime; zero if caching is forbidden, nil if the server does not state it.
+  package let lifetime: Duration?
+  /// The target of a redirect.
+  let location: String?
+}
