@@ -89,6 +89,16 @@ class IssuerTokens(IdentityCase):
         self.expect(self.login_jwt(good), 200)
         self.expect(self.login_jwt(self.jwt("sub-2", audience=["another", "app"])), 200)
 
+    def test_a_document_without_keys_is_an_outage(self):
+        """Such as the page of a proxy: it is no key set, and replaces none."""
+        server = KeyServer()
+        self.addCleanup(server.stop)
+        key = Key(self.site.folder, "page")
+        server.keys = None
+        self.add_issuer("page", "https://page.example.com", server.url)
+        token = key.token(claims("x", issuer="https://page.example.com"))
+        self.expect(self.login_jwt(token), 503, "issuer_unavailable")
+
     def test_a_token_with_unsupported_header_parameters_is_refused(self):
         for head in [{"crit": ["exp"], "exp": 1}, {"crit": []}, {"crit": ["b64"], "b64": True},
                      {"b64": False}, {"typ": "at+jwt"}, {"typ": "application/at+jwt"},

@@ -163,7 +163,10 @@ import Records
     }
     for entry in others {
       do throws(Failure) {
-        if try await isSignedByNewerKey(token, of: entry, context) { return entry }
+        let source = source(of: entry, context.app.id)
+        if try await source?.haveNewer(for: token, from: context.address.network) == true {
+          return entry
+        }
       } catch {
         outage = error
       }
@@ -174,20 +177,7 @@ import Records
 
   private func keys(of issuer: Issuer, _ app: AppID) async throws(Failure) -> IssuerKeys {
     guard let source = source(of: issuer, app) else { return try stated(by: issuer, app) }
-    return try await source.keys(of: issuer.name).keys
-  }
-
-  /// Returns whether a token is signed by a key that is newer than our copy of the issuer's keys.
-  private func isSignedByNewerKey(
-    _ token: SignedToken, of issuer: Issuer, _ context: RequestContext
-  ) async throws(Failure) -> Bool {
-    let network = context.address.network
-    guard let source = source(of: issuer, context.app.id),
-      let newer = try await source.newerKeys(of: issuer.name, for: network),
-      newer.keys.verify(token)
-    else { return false }
-    source.unknown.giveBack(network)
-    return true
+    return try await source.keys()
   }
 
   /// Returns the keys of an issuer that stores them here: a key set or a shared secret.
@@ -212,7 +202,7 @@ import Records
     guard let url = issuer.jwksURL else { return nil }
     let name = "\(app) \(issuer.name)"
     if let known = fetched[name], known.url == url { return known }
-    let new = FetchedKeys(at: url, source, for: CallOwner(app: app.text, receiver: issuer.name))
+    let new = FetchedKeys(at: url, of: issuer.name, in: app, source)
     fetched[name] = new
     return new
   }
@@ -220,138 +210,4 @@ import Records
 
 extension RequestContext {
   package var external: ExternalTokens { dependencies[ExternalTokens.self] }
-}
-
-/// The keys that an issuer publishes at a URL, as they were last fetched.
-///
-/// Concurrent requests share one fetch, so forged tokens cannot start many. After a failed fetch, no
-/// new fetch starts during a pause that grows with each failure.
-@EventLoop final class FetchedKeys {
-  let url: String
-  private let source: HTTPSource
-  private let owner: CallOwner
-  private var last: Set?
-  private let fetch = SharedTask<Set, FetchError>()
-  private var breaker = CircuitBreaker(after: 1, pauses: .seconds(2)...(.seconds(60)))
-  private var failure: FetchError?
-  var unknown = UnknownKeyFetches()
-
-  struct Set {
-    let keys: IssuerKeys
-    let fetchedAt: UInt64
-    let expires: UInt64
-  }
-
-  /// How long keys are cached: the default if their server does not say, then the bounds.
-  private static let usualLifetime = Duration.seconds(600)
-  private static let lifetimes = Duration.seconds(60)...Duration.seconds(86_400)
-  /// How long expired keys remain in use if a fetch fails.
-  private static let graceOfOld: UInt64 = 86_400_000_000_000
-
-  init(at url: String, _ source: HTTPSource, for owner: CallOwner) {
-    (self.url, self.source, self.owner) = (url, source, owner)
-  }
-
-  /// Returns the keys, fetched at or after `atLeast` of the monotonic clock.
-  ///
-  /// - Throws: `.issuerUnavailable`, at once during a pause; `.overloaded` if too many fetches are
-  ///   in progress.
-  func keys(of issuer: String, atLeast: UInt64 = 0) async throws(Failure) -> Set {
-    let now = EventLoop.now()
-    if let last, last.expires > now, last.fetchedAt >= atLeast { return last }
-    if breaker.rest(at: now) == .zero {
-      do throws(FetchError) {
-        return try await fetch.begin { [self] () async throws(FetchError) in
-          try await load()
-        }.value.get()
-      } catch .overloaded {
-        throw .overloaded(retryAfter: .seconds(1))
-      } catch {
-        failure = error
-      }
-    }
-    // Old keys are better than none.
-    if let last, atLeast == 0, EventLoop.now() < last.expires + Self.graceOfOld { return last }
-    throw .issuerUnavailable(
-      issuer, failure.map { "\($0)" } ?? "", retryAfter: .seconds(breaker.rest().wholeSeconds + 1)
-    )
-  }
-
-  /// Fetches the keys again, for a token that none of the known ones has signed.
-  ///
-  /// A token that arrives during a fetch waits for it.
-  ///
-  /// - Parameters:
-  ///   - issuer: the operator's name for the issuer.
-  ///   - network: the network of the client that sends the token.
-  /// - Returns: nil if it is too early for another fetch.
-  /// - Throws: as `keys`.
-  func newerKeys(of issuer: String, for network: [UInt8]) async throws(Failure) -> Set? {
-    let now = EventLoop.now()
-    guard fetch.isUnderWay || unknown.begin(for: network, after: last?.fetchedAt ?? 0, at: now)
-    else { return nil }
-    do throws(Failure) {
-      return try await keys(of: issuer, atLeast: now)
-    } catch {
-      // The next token meets the outage too, and is not refused as forged.
-      unknown.giveBack(network)
-      throw error
-    }
-  }
-
-  private func load() async throws(FetchError) -> Set {
-    do throws(FetchError) {
-      let document = try await source.fetch(url, for: owner)
-      let keys = IssuerKeys(set: try? JSON.parse(document.body))
-      let lifetime = min(
-        max(document.lifetime ?? Self.usualLifetime, Self.lifetimes.lowerBound),
-        Self.lifetimes.upperBound
-      )
-      let now = EventLoop.now()
-      let set = Set(keys: keys, fetchedAt: now, expires: now + lifetime.nanoseconds)
-      last = set
-      breaker.succeed()
-      return set
-    } catch {
-      // If too many fetches waited, the issuer was not contacted.
-      if error != .overloaded { breaker.fail() }
-      throw error
-    }
-  }
-}
-
-/// The fetches that tokens of unknown keys have caused, at one issuer.
-///
-/// Anyone can make such tokens. So a network causes one fetch in half a minute, and all networks
-/// together one in two seconds. Forged tokens thus delay the new key of a rotation by two seconds at
-/// most, except for users in the network that sends them.
-struct UnknownKeyFetches {
-  /// The shortest time between two fetches, in nanoseconds.
-  static let interval: UInt64 = 2_000_000_000
-  /// The shortest time between two fetches that one network causes.
-  static let intervalOfNetwork: UInt64 = 30_000_000_000
-
-  /// The networks, and when each has caused a fetch, of the last half minute.
-  ///
-  /// The interval bounds their number to 15.
-  private var causes: [(network: [UInt8], time: UInt64)] = []
-
-  /// Counts a fetch for a token of an unknown key, if one may begin now.
-  ///
-  /// - Parameters:
-  ///   - network: the network of the client that sends the token.
-  ///   - fetchedAt: when the keys were fetched last, by the monotonic clock.
-  ///   - now: the time of that clock.
-  /// - Returns: whether the fetch may begin.
-  mutating func begin(for network: [UInt8], after fetchedAt: UInt64, at now: UInt64) -> Bool {
-    causes.removeAll { now - $0.time >= Self.intervalOfNetwork }
-    guard now - max(fetchedAt, causes.last?.time ?? 0) >= Self.interval,
-      !causes.contains(where: { $0.network == network })
-    else { return false }
-    causes.append((network, now))
-    return true
-  }
-
-  /// Gives back the fetch of a network, which has failed, or has proved its token right.
-  mutating func giveBack(_ network: [UInt8]) { causes.removeAll { $0.network == network } }
 }
