@@ -107,7 +107,7 @@ extension AuthorizationRequest {
     json["login_hint"] = loginHint.map(JSON.string)
     json["hinted_user"] = hintedUser.map { .string($0.text) }
     if wantsSecondFactor { json["second_factor"] = true }
-    json["connection"] = connection.map { .string($0.rawValue) }
+    json["connection"] = connection.map { .string($0.name) }
     if startsSignUp { json["sign_up"] = true }
     json["locales"] = .string(locales.joined(separator: " "))
     return .object(json)
@@ -136,7 +136,7 @@ extension AuthorizationRequest {
     loginHint = json["login_hint"]?.string
     hintedUser = json["hinted_user"]?.string.flatMap { UserID($0) }
     wantsSecondFactor = json["second_factor"] != nil
-    connection = json["connection"]?.string.flatMap(ClientSettings.Connection.init(rawValue:))
+    connection = json["connection"]?.string.map(ClientSettings.Connection.init(name:))
     startsSignUp = json["sign_up"] != nil
     locales = words("locales")
   }

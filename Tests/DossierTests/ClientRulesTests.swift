@@ -161,4 +161,34 @@ import Records
     #expect(chosen.claims.entries.map(\.claim) == ["y"])
     #expect(chosen.refreshTokenLifetime == .seconds(86_400))
   }
+
+  @Test func `a client may name ways to sign in that the app may get later`() {
+    let shape = RecordShape([ClientSettings.self])
+    func faults(_ names: [JSON]) -> [String] {
+      let rule = shape.column(named: "connections")?.rule
+      return rule?.faults(in: .array(names), at: "/connections").map(\.place) ?? ["none"]
+    }
+    #expect(faults(["password", "email_code", "google", "google-oauth2", "a1"]) == [])
+    let wrong: [JSON] = ["", "Google", "-a", "e_mail", "password ", "g\u{f6}", "a/b", 7, .null]
+    #expect(faults(wrong) == wrong.indices.map { "/connections/\($0)" })
+    #expect(faults([JSON](repeating: "a", count: 23)) == ["/connections"])
+
+    let chosen = ClientSettings(stored: Array(#"{"connections":["password","google"]}"#.utf8))
+    #expect(chosen.allows(.password) && chosen.allows(.named("google")))
+    #expect(!chosen.allows(.emailCode) && !chosen.allows(.named("apple")) && !chosen.allows(nil))
+    #expect(ClientSettings.defaults.allows(.named("apple")) && ClientSettings.defaults.allows(nil))
+  }
+
+  @Test func `a way to sign in has its name, and the name at Auth0`() {
+    typealias Connection = ClientSettings.Connection
+    #expect(Connection(name: "email_code") == .emailCode)
+    #expect(Connection(name: "email") == .named("email"))
+    #expect(Connection(auth0Name: "email") == .emailCode)
+    #expect(Connection(auth0Name: "Username-Password-Authentication") == .password)
+    #expect(Connection(auth0Name: "github") == .named("github"))
+    #expect(Connection.named("\u{e9}") != .named("e\u{301}"))
+    #expect(
+      Connection.reservedNames
+        == ["password", "Username-Password-Authentication", "email_code", "email"])
+  }
 }

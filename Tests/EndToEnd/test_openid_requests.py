@@ -191,6 +191,11 @@ class Pages(RequestCase):
         self.site.dossier("client", "set", self.web["id"], 'connections=["password"]')
         self.addCleanup(self.site.dossier, "client", "set", self.web["id"], "connections=null")
         self.assertEqual(self.answered(self.web, connection="email")["error"], "invalid_request")
+        # The app has no such connection, whether or not the client would accept it.
+        self.site.dossier("client", "set", self.web["id"], 'connections=["password", "google"]')
+        self.begin(connection="Username-Password-Authentication", client=self.web)
+        for name in ["google", "apple", "Google", "password"]:
+            self.assertEqual(self.answered(self.web, connection=name)["error"], "invalid_request")
 
     def test_a_client_at_localhost_needs_consent(self):
         local = "http://localhost:3000/cb"

@@ -57,9 +57,9 @@ import Records
     _ context: RequestContext
   ) async throws(Failure) -> [ConnectionObject] {
     let clients = try await ClientRecord.table.list(of: context.app.id, context)
-    let own = ClientSettings.Connection.allCases.map { connection in
+    let own = ClientSettings.Connection.builtIn.map { connection in
       ConnectionObject(
-        id: "con_\(connection.rawValue)",
+        id: "con_\(connection.name)",
         name: connection.auth0Name,
         strategy: connection == .password ? "auth0" : "email",
         clients: clients.filter { $0.kind != .machine && $0.settings.allows(connection) }

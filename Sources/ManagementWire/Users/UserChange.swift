@@ -67,7 +67,7 @@ struct UserChange {
     case "verify_email": asksToVerify = reader.flag(name, value) ?? false
     case "connection":
       // It changes nothing: a user has one address, whichever connections it signs in by.
-      let names = ClientSettings.Connection.allCases.map(\.auth0Name)
+      let names = ClientSettings.Connection.builtIn.map(\.auth0Name)
       hasConnection =
         value == .null || names.contains { value.string?.hasSameBytes(as: $0) == true }
     case "client_id", "ignored_members": break

@@ -239,11 +239,13 @@ struct AuthorizationParameters {
     _ values: FormValues, _ client: Client, into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
     guard let name = values["connection"], !name.isEmpty else { return }
-    request.connection = ClientSettings.Connection.allCases.first {
-      $0.auth0Name.hasSameBytes(as: name) && client.settings.allows($0)
-    }
-    guard request.connection != nil else {
+    let connection = ClientSettings.Connection(auth0Name: name)
+    // No app has connections of its own.
+    guard ClientSettings.Connection.builtIn.contains(connection),
+      client.settings.allows(connection)
+    else {
       throw AuthorizationError("invalid_request", "the connection was not found")
     }
+    request.connection = connection
   }
 }

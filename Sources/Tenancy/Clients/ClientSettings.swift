@@ -50,28 +50,6 @@ package struct ClientSettings: RecordPart {
     case auth0
   }
 
-  package enum Connection: String, CaseIterable, Sendable {
-    case password
-    case emailCode = "email_code"
-
-    /// The name by which Auth0's SDKs know it.
-    package var auth0Name: String {
-      switch self {
-      case .password: "Username-Password-Authentication"
-      case .emailCode: "email"
-      }
-    }
-
-    /// The way of signing in that has a provider of sessions; nil for other ways.
-    package init?(provider: IdentityProvider) {
-      switch provider {
-      case .password, .linkedPassword: self = .password
-      case .email: self = .emailCode
-      case .anonymous, .apiKey, .issuer: return nil
-      }
-    }
-  }
-
   /// The page after a sign-out that names none: the first URL that does not stand for several.
   package var logoutPage: String? { logoutURLs.first { !AllowedOrigin.isForAnyPort($0) } }
 
@@ -113,10 +91,12 @@ package struct ClientSettings: RecordPart {
       "whether signed-in users confirm a sign-in to an app on the device, or to an http callback "
         + "URL, which another program could receive"
     )
-    connections = read.choices(
-      "connections",
-      "ways to sign in that the client accepts: password, email_code; empty for all of the app"
-    )
+    connections = Set(
+      read.texts(
+        "connections", Connection.rule,
+        "ways to sign in that the client accepts: password, email_code, and names of connections; "
+          + "empty for all of the app"
+      ).map(Connection.init(name:)))
     allowsPasswordGrant = read.flag(
       "password_grant", false, safe: false,
       "whether the client may ask users for their passwords itself and exchange them at /oauth/token; "
