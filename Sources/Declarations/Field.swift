@@ -61,6 +61,13 @@ extension Field<String> {
 }
 
 extension Field<String?> {
+  /// The nonce for which a client has asked for a token of an issuer.
+  package static let nonceOfToken = Field.optional(
+    .text(
+      "nonce",
+      .text.saying("must be the nonce of the token, or the text whose SHA-256 (hexadecimal) it is")
+    ))
+
   /// Returns a required member that is a string or null.
   package static func textOrNull(_ name: String, _ shape: Shape) -> Field {
     Field(name, shape.orNull) { $0.isNull($1) ? nil : $0.string($1) }

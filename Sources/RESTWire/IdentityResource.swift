@@ -94,7 +94,7 @@ import WireKit
   private enum NewIdentity {
     case password(Credentials)
     case code(String, flow: String)
-    case token(String)
+    case token(String, nonce: String?)
     case apiKey(name: String)
   }
 
@@ -109,14 +109,17 @@ import WireKit
     NewIdentity.code($1, flow: $0)
   }
 
-  private nonisolated static let newToken = Variant(tokenOfIssuer, NewIdentity.token)
+  private nonisolated static let newToken = Variant(tokenOfIssuer) {
+    NewIdentity.token($0, nonce: $1)
+  }
 
   private nonisolated static let newKey = Variant(
     Fields("NewKey", "An API key to create.", provider: "api-key", .text("name", .nameOfKey))
   ) { NewIdentity.apiKey(name: $0) }
 
   nonisolated static let tokenOfIssuer = Fields(
-    "TokenEvidence", "A token of one of the app's issuers.", provider: "jwt", .tokenOfIssuer
+    "TokenEvidence", "A token of one of the app's issuers.", provider: "jwt", .tokenOfIssuer,
+    .nonceOfToken
   )
 
   private static func link(
@@ -136,8 +139,10 @@ import WireKit
         by: code, flow, to: call.user, as: .native, call.context
       )
       return try await LoginResource.response(.ok, session, call)
-    case .token(let token):
-      let session = try await Identities.linkToken(token, to: call.user, as: .native, call.context)
+    case .token(let token, let nonce):
+      let session = try await Identities.linkToken(
+        token, for: nonce, to: call.user, as: .native, call.context
+      )
       guard let session else { throw .internalError(reason: "a link has made no session") }
       return try await LoginResource.response(.ok, session, call)
     case .apiKey(let name): return try await makeKey(name, call)

@@ -63,7 +63,8 @@ import WireKit
     open(
       "/v1/login/jwt",
       20_000,
-      reads: Fields("IssuerToken", "A token of one of the app's issuers.", .tokenOfIssuer),
+      reads: Fields(
+        "IssuerToken", "A token of one of the app's issuers.", .tokenOfIssuer, .nonceOfToken),
       gives: .ok(.grant),
       refuses: [
         .loginMethodDisabled, .signUpClosed, .wrongCredentials, .additionalFactorRequired,
@@ -71,8 +72,8 @@ import WireKit
       ],
       "Sign in with a token of one of the app's issuers"
     ) {
-      (call, token) async throws(Failure) in
-      try await response(.ok, TokenLogin.signIn(token, call.context), call)
+      (call, token, nonce) async throws(Failure) in
+      try await response(.ok, TokenLogin.signIn(token, for: nonce, call.context), call)
     },
     open(
       "/v1/login/api-key", 1_024, reads: Fields("Key", "An API key.", .text("key", .keyOfUser)),
@@ -161,9 +162,9 @@ import WireKit
   private nonisolated static let byCode = Variant(codeOfMail) {
     ReauthenticationCredential.code($1, flow: $0)
   }
-  private nonisolated static let byToken = Variant(
-    IdentityResource.tokenOfIssuer, ReauthenticationCredential.token
-  )
+  private nonisolated static let byToken = Variant(IdentityResource.tokenOfIssuer) {
+    ReauthenticationCredential.token($0, nonce: $1)
+  }
   private nonisolated static let byKey = Variant(
     Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key", .keyOfUser)),
     ReauthenticationCredential.apiKey

@@ -1,6 +1,7 @@
 """Sign-in with tokens of issuers: their rules, their keys and slow issuers."""
 
 import concurrent.futures
+import hashlib
 import json
 import time
 import unittest
@@ -88,6 +89,38 @@ class IssuerTokens(IdentityCase):
                 self.assertTrue(answer.json["detail"])
         self.expect(self.login_jwt(good), 200)
         self.expect(self.login_jwt(self.jwt("sub-2", audience=["another", "app"])), 200)
+
+    def test_a_nonce_binds_a_token_to_its_request(self):
+        digest = hashlib.sha256(b"n-1").hexdigest()
+        plain, hashed = self.jwt("nonce", nonce="n-1"), self.jwt("nonce", nonce=digest)
+        grants = [self.expect(self.post("/v1/login/jwt", {"token": token, "nonce": "n-1"}), 200).json
+                  for token in (plain, hashed)]
+        # An app that has no nonce sends none, also if its SDK has made one.
+        self.expect(self.login_jwt(plain), 200)
+        for token, nonce in [
+            (plain, "n-2"), (plain, "N-1"), (plain, digest), (plain, ""), (self.jwt("nonce"), "n-1"),
+            (self.jwt("nonce", nonce=""), ""), (self.jwt("nonce", nonce=7), "7"),
+            (self.jwt("nonce", nonce=["n-1"]), "n-1"),
+            (self.jwt("nonce", nonce=digest.upper()), "n-1"),
+            # Equal texts of Unicode, and not of bytes.
+            (self.jwt("nonce", nonce="\u00e9"), "e\u0301"),
+        ]:
+            with self.subTest(nonce=nonce):
+                answer = self.post("/v1/login/jwt", {"token": token, "nonce": nonce})
+                self.expect(answer, 401, "external_token_invalid")
+                self.assertIn("nonce", answer.json["detail"])
+        self.expect(self.post("/v1/login/jwt", {"token": plain, "nonce": 1}), 422)
+        access = grants[1]["access_token"]
+        fresh = self.jwt("nonce", nonce=digest, auth_time=int(time.time()))
+        other = self.jwt("other nonce", nonce=digest)
+        for path, token, status in [("/v1/me/identities", other, 200),
+                                    ("/v1/reauthenticate", fresh, 200)]:
+            with self.subTest(path):
+                body = {"provider": "jwt", "token": token}
+                self.expect(self.post(path, {**body, "nonce": "n-2"}, token=access), 401,
+                            "external_token_invalid")
+                answer = self.expect(self.post(path, {**body, "nonce": "n-1"}, token=access), status)
+                access = answer.json["access_token"]
 
     def test_a_document_without_keys_is_an_outage(self):
         """Such as the page of a proxy: it is no key set, and replaces none."""

@@ -59,7 +59,7 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
   register(email: string, password: string): Promise<Registration>;
   signIn(email: string, password: string): Promise<string>;
   /** With a token of one of the app's issuers. */
-  signInWithToken(token: string): Promise<string>;
+  signInWithToken(token: string, nonce?: string): Promise<string>;
   /** With an API key of the user. */
   signInWithKey(key: string): Promise<string>;
   /** Sends a mail with a code, for `signInWithCode` or `reauthenticate`. */

@@ -37,8 +37,8 @@ export class Dossier {
   }
   /** @param {string} email @param {string} password */
   signIn(email, password) { return this.#signIn("/v1/login/password", { email, password }); }
-  /** @param {string} token */
-  signInWithToken(token) { return this.#signIn("/v1/login/jwt", { token }); }
+  /** @param {string} token @param {string} [nonce] */
+  signInWithToken(token, nonce) { return this.#signIn("/v1/login/jwt", { token, nonce }); }
   /** @param {string} key */
   signInWithKey(key) { return this.#signIn("/v1/login/api-key", { key }); }
   /** @param {string} email */

@@ -13,8 +13,8 @@ package enum ReauthenticationCredential: Sendable {
   case password(String)
   /// A mailed code, and its flow.
   case code(String, flow: String)
-  /// A token of an issuer.
-  case token(String)
+  /// A token of an issuer, and the nonce for which the client has asked for it.
+  case token(String, nonce: String?)
   case apiKey(String)
 
   fileprivate var provider: String {
@@ -138,9 +138,9 @@ extension Sessions {
         account.user == user, !account.isTakenOverByMail
       else { throw .invalidCode }
       return (VerifiedCredential(of: user, .email(key: flow.address.key)), flow)
-    case .token(let token):
+    case .token(let token, let nonce):
       try context.requireOpen(.jwt)
-      let external = try await context.external.identity(of: token, context)
+      let external = try await context.external.identity(of: token, for: nonce, context)
       let age = context.app.sessionSettings.proofLifetime.wholeSeconds
       // A redirect without the user (`prompt=none`) gets a token with a new `iat`.
       guard let authenticatedAt = external.authenticatedAt, authenticatedAt > time(nil) - age else {

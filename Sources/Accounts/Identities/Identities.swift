@@ -114,6 +114,7 @@ package import Tenancy
   ///
   /// - Parameters:
   ///   - token: the token.
+  ///   - nonce: as in `ExternalTokens.identity`.
   ///   - isAccepted: whether the route accepts identities of a provider.
   ///   - user: the user.
   ///   - style: the protocol of the new session; nil if the client cannot accept one, which keeps
@@ -125,13 +126,14 @@ package import Tenancy
   ///   `.sessionEnded`, `.databaseUnavailable`.
   @discardableResult
   package static func linkToken(
-    _ token: String, accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
+    _ token: String, for nonce: String? = nil,
+    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
     to user: UserID, as style: SessionStyle?, _ context: RequestContext
   ) async throws(Failure) -> OpenSession? {
     try context.requireOpen(.jwt)
     try await context.requireSession(of: user)
     let external = try await TokenLogin.identity(
-      of: token, accepting: isAccepted, shownBy: user, context
+      of: token, for: nonce, accepting: isAccepted, shownBy: user, context
     )
     @EventLoop func write(
       _ transaction: Transaction

@@ -13,6 +13,7 @@ package import Tenancy
   ///
   /// - Parameters:
   ///   - token: the token as the issuer made it.
+  ///   - nonce: as in `ExternalTokens.identity`.
   ///   - isAccepted: whether the route accepts identities of a provider, `jwt:` and the issuer.
   ///   - style: the protocol of the session.
   ///   - context: the context of the request.
@@ -21,11 +22,12 @@ package import Tenancy
   ///   blocked, `.signUpClosed`, `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.databaseUnavailable`.
   package static func signIn(
-    _ token: String, accepting isAccepted: @Sendable (IdentityProvider) -> Bool = { _ in true },
+    _ token: String, for nonce: String? = nil,
+    accepting isAccepted: @Sendable (IdentityProvider) -> Bool = { _ in true },
     as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     try context.requireOpen(.jwt)
-    let external = try await identity(of: token, accepting: isAccepted, context)
+    let external = try await identity(of: token, for: nonce, accepting: isAccepted, context)
     return try await signIn(external, as: style, context)
   }
 
@@ -79,20 +81,22 @@ package import Tenancy
   ///
   /// - Parameters:
   ///   - token: the token as the client sent it.
-  ///   - subject: as in `ExternalTokens.identity`.
+  ///   - nonce: as in `ExternalTokens.identity`.
+  ///   - subject: as there.
   ///   - isAccepted: as for a login.
   ///   - user: the user who links the identity; nil for a login.
   ///   - context: the context of the request.
   /// - Returns: the identity.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.databaseUnavailable`.
   package static func identity(
-    of token: String, naming subject: ExternalTokens.Subject = .standard,
+    of token: String, for nonce: String? = nil,
+    naming subject: ExternalTokens.Subject = .standard,
     accepting isAccepted: (IdentityProvider) -> Bool = { _ in true }, shownBy user: UserID? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> ExternalTokens.Identity {
     do throws(Failure) {
       return try await context.external.identity(
-        of: token, naming: subject, accepting: isAccepted, context
+        of: token, for: nonce, naming: subject, accepting: isAccepted, context
       )
     } catch {
       if error.is(.invalidExternalToken) {

@@ -1,3 +1,4 @@
+internal import Crypto
 import Encoding
 package import JSON
 import Runtime
@@ -49,6 +50,16 @@ struct ExternalToken {
     guard texts.count == listed.count else {
       throw .invalidExternalToken(rule: "its aud is neither a string nor a list of strings")
     }
+  }
+
+  /// Returns whether the claim `nonce` is a nonce, or its SHA-256 in lower-case hexadecimal.
+  ///
+  /// An app on Apple's devices sends Apple the hash, so that only the app knows the nonce.
+  /// - Source: OpenID Connect Core section 3.1.3.7.
+  func isMeant(for nonce: String) -> Bool {
+    guard let claim = members["nonce"]?.string, !nonce.isEmpty else { return false }
+    return claim.hasSameBytes(as: nonce)
+      || claim.hasSameBytes(as: String(hexadecimal: SHA256.hash(data: Array(nonce.utf8))))
   }
 
   /// Returns which of `iat` and `auth_time` is later than a time; nil if neither is.

@@ -67,6 +67,8 @@ import Records
   ///
   /// - Parameters:
   ///   - token: the token as the issuer made it.
+  ///   - nonce: the nonce for which the client has asked for the token; nil for one that names
+  ///     none.
   ///   - subject: the place of the subject.
   ///   - isAccepted: whether the route accepts identities of a provider.
   ///   - context: the context of the request.
@@ -74,7 +76,7 @@ import Records
   /// - Throws: `.invalidExternalToken` with the rule that it breaks, `.issuerUnavailable` if its
   ///   keys cannot be fetched, `.databaseUnavailable`.
   package func identity(
-    of token: String, naming subject: Subject = .standard,
+    of token: String, for nonce: String? = nil, naming subject: Subject = .standard,
     accepting isAccepted: (IdentityProvider) -> Bool = { _ in true }, _ context: RequestContext
   ) async throws(Failure) -> Identity {
     let read = try ExternalToken(token)
@@ -97,6 +99,10 @@ import Records
     }
     if let name = read.timeInFuture(from: now + Self.leeway) {
       throw .invalidExternalToken(rule: "its \(name) is in the future")
+    }
+    guard nonce.map(read.isMeant) != false else {
+      throw .invalidExternalToken(
+        rule: "its nonce is missing, or neither the nonce of the request nor the SHA-256 of it")
     }
     guard let named = subject.text(read.members), (1...255).contains(named.utf8.count) else {
       throw .invalidExternalToken(rule: "its subject is missing, empty or longer than 255 bytes")
