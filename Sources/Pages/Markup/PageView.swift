@@ -5,7 +5,7 @@ import Localization
 struct PageView {
   let catalog: Catalog
   let app: String
-  private var rows = 0
+  var rows = 0
   /// Whether an element may still take the focus.
   ///
   /// Only the first one counts, and an error comes before a field.
@@ -32,7 +32,7 @@ struct PageView {
 
   func plain(_ key: MessageKey) -> String { plain(.message(key)) }
 
-  private func words(_ text: Text) -> [Markup] {
+  func words(_ text: Text) -> [Markup] {
     parts(of: text).map { part in
       switch part {
       case .words(let words): "\(words)"
@@ -41,7 +41,7 @@ struct PageView {
     }
   }
 
-  private func link(_ link: Link) -> Markup {
+  func link(_ link: Link) -> Markup {
     """
     <a href="\(link.destination.text)"\(attribute: "class", link.style?.rawValue)\
     \(attribute: "download", link.download)>\(words(link.text))</a>
@@ -148,7 +148,7 @@ struct PageView {
       """
   }
 
-  private func initial(of text: String?) -> String {
+  func initial(of text: String?) -> String {
     text?.withoutControls.first.map { $0.uppercased() } ?? ""
   }
 
@@ -285,84 +285,6 @@ struct PageView {
     "\(attribute: "data-copy", plain(.copy))\(attribute: "data-copied", plain(.copied))"
   }
 
-  // MARK: Rows
-
-  /// Returns the picture of a user, and lines with the name and the address.
-  ///
-  /// - `state`: a text below the lines, such as that the user is signed out.
-  /// - `missing`: the line of a user without name and address; nil for no lines.
-  private func person(
-    _ person: Person, state: String? = nil, missing: String? = nil
-  ) -> Markup {
-    let known = [person.name, person.email].compactMap(\.self).map(\.withoutControls)
-      .filter { !$0.isEmpty }
-    let lines = known.isEmpty ? [missing].compactMap(\.self) : known
-    let source = known.isEmpty ? missing ?? person.initialSource : person.initialSource
-    let picture: Markup =
-      if let image = person.picture?.destination.text {
-        #"<img class="avatar" src="\#(image)" alt="">"#
-      } else {
-        #"<span class="avatar" aria-hidden="true">\#(initial(of: source))</span>"#
-      }
-    guard !lines.isEmpty else { return picture }
-    return """
-      \(picture)<span class="lines">\(lines.map { "<bdi>\($0)</bdi>" })\
-      \(state.map { #"<span class="state">\#($0)</span>"# })</span>
-      """
-  }
-
-  private mutating func row(_ row: Row) -> Markup {
-    rows += 1
-    let id = "row-\(rows)"
-    let actions = row.actions.enumerated().map { index, action -> Markup in
-      let own = "\(id)-\(index + 1)"
-      switch action {
-      case .link(let link):
-        return """
-          <dd class="action"><a href="\(link.destination.text)" id="\(own)" \
-          aria-labelledby="\(own) \(id)"\(attribute: "class", link.style?.rawValue)>\
-          \(words(link.text))</a></dd>
-          """
-      case .button(let button, let target):
-        let form = self.form(target, self.button(button, own, labelledBy: id))
-        return #"<dd class="action">\#(form)</dd>"#
-      }
-    }
-    let badge = row.badge.map { badge -> Markup in
-      #"<span class="badge \#(row.isWarning ? "warning" : "success")">\#(words(badge))</span>"#
-    }
-    return """
-      <div class="row">
-      <dt id="\(id)">\(words(row.label))</dt>
-      <dd class="values">\(row.person.map { #"<span class="person">\#(person($0))</span>"# })
-      \(row.values.map { "<span class=\"value\">\(words($0))</span>\n" })\(badge)</dd>
-      \(actions)
-      </div>
-      """
-  }
-
-  private mutating func account(_ choice: AccountChoice) -> Markup {
-    rows += 1
-    let id = "row-\(rows)"
-    let person = self.person(
-      choice.person, state: choice.isSignedOut ? plain(.signedOutAccount) : nil,
-      missing: plain(.accountWithoutName)
-    )
-    let removal = choice.removal.map { target in
-      let label = Text.message(choice.isSignedOut ? .remove : .signOut)
-      return form(target, button(Button(label, style: .plain), "\(id)-1", labelledBy: id))
-    }
-    return """
-      <li>
-      <form method="post" action="\(choice.choice.action.text)" novalidate>
-      \(hidden(choice.choice.hidden))<button type="submit" class="account" id="\(id)">\
-      <span class="person">\(person)</span></button>
-      </form>
-      \(removal)
-      </li>
-      """
-  }
-
   // MARK: Forms
 
   private mutating func form(_ form: Form, _ errors: [PageError]) -> Markup {
@@ -389,7 +311,7 @@ struct PageView {
   }
 
   /// Returns a form with one button and no fields.
-  private func form(_ target: FormTarget, _ button: Markup) -> Markup {
+  func form(_ target: FormTarget, _ button: Markup) -> Markup {
     """
     <form method="post" action="\(target.action.text)" novalidate>
     \(hidden(target.hidden))<div class="buttons">\(button)</div>
@@ -397,7 +319,7 @@ struct PageView {
     """
   }
 
-  private func hidden(_ fields: [HiddenField]) -> [Markup] {
+  func hidden(_ fields: [HiddenField]) -> [Markup] {
     fields.map { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">\n" }
   }
 
@@ -405,7 +327,7 @@ struct PageView {
   ///
   /// - `id`: the id of a button in a row.
   /// - `row`: the id of the label of the row.
-  private func button(
+  func button(
     _ button: Button, _ id: String? = nil, labelledBy row: String? = nil
   ) -> Markup {
     """
