@@ -24,7 +24,7 @@ import WireKit
       (visit) async throws(Failure) in
       visit.response(
         with: .changeAddress(
-          visit.target(path), current: visit.browserUser.email ?? "",
+          visit.target(path), current: visit.browserUser.email,
           email: visit.state.values[.email] ?? "", back: .account,
           errors: visit.state.errors.pageErrors
         )

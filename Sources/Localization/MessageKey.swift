@@ -21,6 +21,12 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case enterCode, codeSent, codeSentToYou, usePassword, sendAnotherMail
   case secondFactor, secondFactorIntroduction, useRecoveryCode
   case recoveryCodeIntroduction, useAuthenticator
+  // Sign-in at other issuers.
+  case continueWith, lastUsed, moreSignInMethods, signedInWith, signInAnotherWay, retry, tryLater
+  case connectionFailedTitle, connectionFailed, connectionFailedText, connectionUnavailable
+  case connectionRefusedTitle, connectionRefused, connectionNotAllowedText
+  case connectionSignUpClosedText, connectionAddressTakenText
+  case accountExists, accountExistsText, signInToLink, linkingNotice
   // Sign-up.
   case createAccount, createAccountIntroduction, haveAccount, readTerms
   // Forgotten passwords and addresses.
@@ -43,7 +49,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case chooseAccount, useAnotherAccount, switchAccount, signOutAll, signedOutAccount,
     accountWithoutName
   case signOut, signOutQuestion, staySignedIn, signedOut, signedOutText, signedOutOfOne,
-    signInAgain
+    signedOutIssuer, signInAgain
   // Second factors.
   case setUpAuthenticator, setUpAuthenticatorText, setUpAuthenticatorIntroduction, qrCode,
     authenticatorKey, openAuthenticator, turnOn
@@ -59,7 +65,9 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case sessionsIntroduction, lastUse, signedInOn, usedByClients, unknownDevice, thisDevice,
     endOtherSessions
   case identitiesIntroduction, linkedOn, unlink, applicationsIntroduction, grantedOn
+  case link, linkAccount
   case upload, removePicture, changeAddress, changeAddressIntroduction
+  case addAddress, addAddressIntroduction
   case changePassword, changePasswordText
   case turnOffAuthenticator, turnOffAuthenticatorText, replaceRecoveryCodes
   case replaceRecoveryCodesText, createCodes, unlinkIdentity, unlinkIdentityText
@@ -68,8 +76,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case downloadFirst, typeAddress, deleteForever
   case confirmIdentity, confirmIdentityIntroduction, confirmIdentityToClient, useOtherMethod
   // Reports of changes.
-  case changesSaved, addressChanged, sessionEnded, otherSessionsEnded, identityUnlinked,
-    applicationRemoved, authenticatorTurnedOff
+  case changesSaved, addressChanged, sessionEnded, otherSessionsEnded, identityLinked,
+    identityUnlinked, applicationRemoved, authenticatorTurnedOff
   // Hand-over.
   case handOver, handOverToApp, handOverToClient, formPostIntroduction, webMessageIntroduction
   // Errors of fields.
@@ -79,7 +87,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
     recoveryCodeWrong
   case passwordShort, passwordCommon, passwordPersonal, passwordLong, emailTaken, emailSame
   case pictureMissing, pictureUnreadable, confirmationWrong
-  case mailUnavailable, signUpClosed, methodClosed, browserFull, factorLimit, lastIdentity
+  case mailUnavailable, signUpClosed, methodClosed, browserFull, factorLimit, lastIdentity,
+    identityTaken, identityLimit
   case changedMeanwhile
   // Errors of pages.
   case unknownApplication, unknownApplicationText, unregisteredRedirect, unregisteredRedirectText
@@ -152,7 +161,11 @@ extension MessageKey {
     case .consentTarget: ["target"]
     case .usedByClients: ["clients"]
     case .linkedOn, .grantedOn: ["day"]
-    case .unlinkIdentityText, .issuerLoginMethod: ["issuer"]
+    case .unlinkIdentityText, .issuerLoginMethod, .continueWith, .signedInWith, .connectionFailed,
+      .connectionFailedText, .connectionUnavailable, .connectionRefused, .connectionNotAllowedText,
+      .connectionSignUpClosedText, .connectionAddressTakenText, .accountExistsText, .linkingNotice,
+      .signedOutIssuer:
+      ["issuer"]
     case .unregisteredRedirectURI: ["uri"]
     case .internalErrorRequest: ["request"]
     case .dayFormat: ["day", "month", "year"]

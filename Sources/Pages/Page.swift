@@ -65,6 +65,8 @@ package struct Page: Sendable {
     case form(Form)
     /// Other ways to do the same, below a divider.
     case alternatives([Form])
+    /// Sign-ins at other issuers; below a divider if they are alternatives to what stands above.
+    case connections([ConnectionButton], areAlternatives: Bool)
     case links([Link])
     case paragraphs([Text])
     case subheading(Text)
@@ -194,11 +196,16 @@ package struct Person: Sendable {
   /// With the domain in the form that people read.
   package let email: String?
   package let picture: ImageSource?
+  /// The label of the issuer where the user signed in; nil for a sign-in at this server.
+  package var issuer: String?
   /// The text whose first letter stands for a missing picture.
   let initialSource: String?
 
-  package init(name: String? = nil, email: String? = nil, picture: ImageSource? = nil) {
+  package init(
+    name: String? = nil, email: String? = nil, picture: ImageSource? = nil, issuer: String? = nil
+  ) {
     self.name = name
+    self.issuer = issuer
     self.email = email.map(DomainName.shown(inAddress:))
     self.picture = picture
     initialSource = name ?? email
@@ -233,9 +240,31 @@ package struct AccountChoice: Sendable {
   }
 }
 
+/// A button that leads to the sign-in at another issuer.
+package struct ConnectionButton: Sendable {
+  /// The name by which people know the issuer.
+  package let label: String
+  package let mark: ConnectionMark
+  package let destination: Destination
+  /// Whether the last user of this browser signed in there.
+  package let isLastUsed: Bool
+
+  package init(
+    _ label: String, mark: ConnectionMark = .other, to destination: Destination,
+    isLastUsed: Bool = false
+  ) {
+    self.label = label
+    self.mark = mark
+    self.destination = destination
+    self.isLastUsed = isLastUsed
+  }
+}
+
 /// A row with a label, values and an action.
 package struct Row: Sendable {
   package let label: Text
+  /// The mark before the label.
+  package var mark: ConnectionMark?
   package var values: [Text] = []
   package var badge: Text?
   /// Whether the badge is a warning, such as the one of an unverified address.

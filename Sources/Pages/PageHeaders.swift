@@ -85,8 +85,9 @@ extension Page {
       case .person(let person, _): [person.picture]
       case .picture(let picture): [picture.source]
       case .rows(let rows): rows.map(\.person?.picture)
-      case .form, .alternatives, .links, .paragraphs, .subheading, .list, .codes, .key, .qrCode,
-        .phoneLink:
+      case .form, .alternatives, .connections, .links, .paragraphs, .subheading, .list, .codes,
+        .key,
+        .qrCode, .phoneLink:
         []
       }
     }.compactMap(\.self)

@@ -5,7 +5,8 @@ PAGE_CHECKS = """
 const broken = [];
 const rule = (holds, text) => { if (!holds) broken.push(text); };
 const all = (selector) => [...document.querySelectorAll(selector)];
-const shown = (item) => item.getClientRects().length > 0;
+// Not in what is folded.
+const shown = (item) => item.getClientRects().length > 0 && item.checkVisibility();
 const name = (item) => item.outerHTML.slice(0, 120);
 
 for (const tag of ["h1", "main", "header", "footer"])
@@ -32,24 +33,24 @@ for (const [id, expected] of Object.entries(kinds)) {
   if (field) rule(expected.test(field.autocomplete), `autocomplete of ${id}: ${field.autocomplete}`);
 }
 
-const targets = all("button, select, summary, input:not([type=hidden]), .links a, .rows a, .action a")
+const targets = all("button, select, summary, input:not([type=hidden]), .links a, .rows a, .action a, .connections a")
   .filter(shown).filter((item) => item.type !== "checkbox" && item.type !== "radio");
 for (const target of targets) {
   const { width, height } = target.getBoundingClientRect();
   rule(width >= 44 && height >= 43.9, `a target of ${width} by ${height}: ${name(target)}`);
 }
-for (const item of all("a[href], button, input:not([type=hidden]), select").filter(shown)) {
+for (const item of all("a[href], button, summary, input:not([type=hidden]), select").filter(shown)) {
   item.focus({ focusVisible: true });
   const { outlineStyle, outlineWidth } = getComputedStyle(item);
   rule(outlineStyle === "solid" && outlineWidth === "3px", `no outline: ${name(item)}`);
 }
-for (const button of all("button, a.primary").filter(shown))
+for (const button of all("button, a.primary, .connections a").filter(shown))
   rule(parseFloat(getComputedStyle(button).borderTopWidth) >= 1, `no edge: ${name(button)}`);
 if (matchMedia("(prefers-reduced-motion: reduce)").matches)
   rule(all("*").every((item) => getComputedStyle(item).transitionDuration === "0s"), "a transition");
 
 // The order of keys is that of the layout.
-const order = all("main a[href], main button, main input:not([type=hidden]), main select").filter(shown)
+const order = all("main a[href], main button, main summary, main input:not([type=hidden]), main select").filter(shown)
   .map((item) => item.getBoundingClientRect());
 rule(order.every((box, index) => index === 0 || box.bottom > order[index - 1].top
   || box.left > order[index - 1].left), "the order of the controls");
@@ -66,7 +67,7 @@ return [...document.querySelectorAll("button, a, label:not(.hidden), h1, p:not(.
 
 # Returns the buttons and fields without an edge, for when the browser drops the colors of the page.
 COLORLESS = """
-return [...document.querySelectorAll("button, .links a[class], input:not([type=hidden], [type=checkbox]), select")]
+return [...document.querySelectorAll("button, .links a[class], .connections a, input:not([type=hidden], [type=checkbox]), select")]
   .filter((item) => item.getClientRects().length > 0)
   .filter((item) => { const { borderTopStyle, borderTopWidth, borderTopColor } = getComputedStyle(item);
     return borderTopStyle !== "solid" || parseFloat(borderTopWidth) < 1

@@ -29,6 +29,17 @@ extension Fixtures {
     )
   }
 
+  /// A user of an issuer that shares nothing, who can link more.
+  private var namelessOverview: AccountOverview {
+    var overview = AccountOverview(
+      person: Person(), isVerified: false,
+      signIn: (hasPassword: false, hasAuthenticator: false, recoveryCodes: 0),
+      counts: (sessions: 1, identities: 0, applications: 0)
+    )
+    overview.canLink = true
+    return overview
+  }
+
   private var bareOverview: AccountOverview {
     AccountOverview(
       person: Person(email: email), isVerified: false,
@@ -40,6 +51,7 @@ extension Fixtures {
   var accountPages: [(name: String, page: Page)] {
     [
       ("account", .account(overview, paths: Self.paths, signOut: target())),
+      ("account-nameless", .account(namelessOverview, paths: Self.paths, signOut: target())),
       ("account-bare", .account(bareOverview, paths: AccountPaths(), signOut: target())),
     ] + listPages + changePages + factorPages + confirmationPages
   }
@@ -117,6 +129,7 @@ extension Fixtures {
         .changePicture(target(), person: person, back: back, errors: [.form(.pictureUnreadable)])
       ),
       ("address", .changeAddress(target(), current: email, back: back)),
+      ("address-first", .changeAddress(target(), current: nil, back: back)),
       (
         "address-malformed",
         .changeAddress(

@@ -55,10 +55,21 @@ extension Fixtures {
           target(), client: text("Contoso Desk"), person: person, cancel: target()
         )
       ),
+      (
+        "confirm-application-issuer",
+        .confirmApplication(
+          target(), client: text("Contoso Desk"),
+          person: Person(name: name, email: email, issuer: text("Google")), cancel: target()
+        )
+      ),
       ("choose-account", .chooseAccount(others, another: target(), signOutAll: target())),
       ("choose-account-one", .chooseAccount([others[0]], another: target())),
       ("sign-out", .signOut(target(), person: person, stay: target())),
       ("signed-out", .signedOut(next: Self.link("/account"), hasOthers: false)),
+      (
+        "signed-out-issuer",
+        .signedOut(next: Self.link("/account"), hasOthers: false, issuer: text("Google"))
+      ),
       (
         "signed-out-client",
         .signedOut(

@@ -74,7 +74,9 @@ struct Fixtures {
   }
 
   /// Each page in each state, by a name for files.
-  var pages: [(name: String, page: Page)] { signInPages + consentPages + accountPages + otherPages }
+  var pages: [(name: String, page: Page)] {
+    signInPages + connectionPages + consentPages + accountPages + otherPages
+  }
 }
 
 extension PageError {

@@ -13,6 +13,8 @@ package struct AccountOverview: Sendable {
   package var recoveryCodes: Int
   package var sessions: Int
   package var identities: Int
+  /// Whether accounts of issuers can be linked, so that the row is shown without any.
+  package var canLink = false
   package var applications: Int
 
   package init(
@@ -89,11 +91,15 @@ extension Page {
     picture.person = Person(
       picture: account.person.picture, initialOf: account.person.initialSource
     )
+    let email = account.person.email
     var address = Row(
-      .message(.email), values: [.name(account.person.email ?? "")], action(.change, paths.address)
+      .message(.email), values: [email.map { .name($0) } ?? .message(.notSet)],
+      action(email == nil ? .set : .change, paths.address)
     )
-    address.badge = .message(account.isVerified ? .verified : .unverified)
-    address.isWarning = !account.isVerified
+    if email != nil {
+      address.badge = .message(account.isVerified ? .verified : .unverified)
+      address.isWarning = !account.isVerified
+    }
     let details = [account.person.name, account.language, account.zone].compactMap(\.self)
     let profile = Row(
       .message(.nameAndLanguage),
@@ -138,7 +144,7 @@ extension Page {
       ),
       Row(
         .message(.identities), values: count(.identityCount, account.identities),
-        show: account.identities > 0 ? paths.identities : nil
+        show: account.identities > 0 || account.canLink ? paths.identities : nil
       ),
       Row(
         .message(.applications), values: count(.applicationCount, account.applications),
@@ -221,13 +227,22 @@ package struct SessionDescription: Sendable {
 /// An identity of the user at another issuer.
 package struct IdentityDescription: Sendable {
   package let issuer: Text
+  package let mark: ConnectionMark?
+  /// The address or the name at the issuer.
+  package let account: String?
   package let linkedOn: CalendarDay?
+  package let lastUsed: CalendarDay?
   /// Unlinks the identity; nil for the last way to sign in.
   package let unlink: FormTarget?
 
-  package init(issuer: Text, linkedOn: CalendarDay? = nil, unlink: FormTarget? = nil) {
+  package init(
+    issuer: Text, mark: ConnectionMark? = nil, account: String? = nil, linkedOn: CalendarDay? = nil,
+    lastUsed: CalendarDay? = nil, unlink: FormTarget? = nil
+  ) {
     self.issuer = issuer
-    self.linkedOn = linkedOn
+    self.mark = mark
+    self.account = account
+    (self.linkedOn, self.lastUsed) = (linkedOn, lastUsed)
     self.unlink = unlink
   }
 }

@@ -35,13 +35,19 @@ extension Page {
   }
 
   /// Asks for a new address, which replaces the old one after its owner verified it.
+  ///
+  /// - `current`: the old address; nil for a user without one.
   package static func changeAddress(
-    _ target: FormTarget, current: String, email: String = "", back: Destination,
+    _ target: FormTarget, current: String?, email: String = "", back: Destination,
     errors: [PageError] = []
   ) -> Page {
     let field = Field(.email, .message(.newAddress), .newEmail, value: email, isFocused: true)
-    var page = change(.changeAddress, target, [field], .sendCode, back: back, errors: errors)
-    page.introduction = [.message(.changeAddressIntroduction, ["email": .address(current)])]
+    let title: MessageKey = current == nil ? .addAddress : .changeAddress
+    var page = change(title, target, [field], .sendCode, back: back, errors: errors)
+    page.introduction = [
+      current.map { .message(.changeAddressIntroduction, ["email": .address($0)]) }
+        ?? .message(.addAddressIntroduction)
+    ]
     return page
   }
 
@@ -115,6 +121,8 @@ extension Page {
     /// A code that the page offers to mail.
     case unsentMailCode
     case authenticator
+    /// None here: the user signs in at an issuer.
+    case connection
   }
 
   /// Asks for a credential again before a sensitive change.
@@ -122,12 +130,13 @@ extension Page {
   /// - `email`: the address; empty for a user without one.
   /// - `resend`: sends a code by mail.
   /// - `other`: the page of another method.
+  /// - `connections`: the issuers that confirm the user.
   /// - `another`: leads to a sign-in of another user.
   /// - `client`: the client that asks; nil for a change of the account.
   package static func confirmIdentity(
     _ target: FormTarget, email: String, method: ConfirmationMethod, resend: FormTarget? = nil,
-    other: Destination? = nil, another: FormTarget? = nil, client: String? = nil,
-    cancel: FormTarget? = nil, errors: [PageError] = []
+    other: Destination? = nil, connections: [ConnectionButton] = [], another: FormTarget? = nil,
+    client: String? = nil, cancel: FormTarget? = nil, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .confirmIdentity)
     let asked = client.map { Text.message(.confirmIdentityToClient, ["client": .name($0)]) }
@@ -139,7 +148,7 @@ extension Page {
     case .mailCode(let digits):
       page.notices = [Notice(.information, .message(.codeSentToYou, ["email": .address(email)]))]
       fields.append(.code(digits: digits, hint: .message(.mailCodeHint)))
-    case .unsentMailCode: fields = []
+    case .unsentMailCode, .connection: fields = []
     case .authenticator:
       fields.append(.code(digits: appCodeLength, hint: .message(.authenticatorCodeHint)))
     }
@@ -150,11 +159,12 @@ extension Page {
       switch method {
       case .password, .authenticator: .mailCodeInstead
       case .mailCode: .sendNewCode
-      case .unsentMailCode: .sendCode
+      case .unsentMailCode, .connection: .sendCode
       }
     var wait: Duration?
     if case .mailCode = method, errors.isEmpty { wait = resendWait }
     page.add(label, resend, fields.isEmpty ? .primary : .secondary, wait: wait)
+    page.add(connections)
     page.add(.cancel, cancel)
     page.add(.useOtherMethod, to: other)
     page.add(.useAnotherAccount, another, .plain)

@@ -28,15 +28,39 @@ extension Page {
     return page
   }
 
-  /// Lists the identities of a user.
-  package static func identities(_ identities: [IdentityDescription], back: Destination) -> Page {
+  /// Lists the identities of a user, and the issuers at which more can be linked.
+  ///
+  /// - `connections`: begin to link an account of an issuer.
+  package static func identities(
+    _ identities: [IdentityDescription], connections: [ConnectionButton] = [], back: Destination,
+    errors: [PageError] = []
+  ) -> Page {
     var page = accountPage(.identities, back: back)
+    page.errors = errors
     page.introduction = [.message(.identitiesIntroduction)]
     let rows = identities.map { identity in
-      let values = identity.linkedOn.map { [Text.message(.linkedOn, ["day": .day($0)])] } ?? []
-      return Row(identity.issuer, values: values, actions: button(.unlink, identity.unlink))
+      let times: [Text?] = [
+        identity.linkedOn.map { .message(.linkedOn, ["day": .day($0)]) },
+        identity.lastUsed.map { .message(.lastUse, ["time": .day($0)]) },
+      ]
+      var row = Row(
+        identity.issuer, values: ([identity.account.map { .name($0) }] + times).compactMap(\.self),
+        actions: button(.unlink, identity.unlink)
+      )
+      row.mark = identity.mark
+      return row
     }
     page.body = [rows.isEmpty ? .paragraphs([.message(.nothingYet)]) : .rows(rows)]
+    guard !connections.isEmpty else { return page }
+    let links = connections.map { connection in
+      var row = Row(
+        .name(connection.label),
+        actions: [.link(Link(.message(.link), to: connection.destination))]
+      )
+      row.mark = connection.mark
+      return row
+    }
+    page.body += [.subheading(.message(.linkAccount)), .rows(links)]
     return page
   }
 

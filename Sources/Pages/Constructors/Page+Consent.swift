@@ -148,12 +148,16 @@ extension Page {
   /// - `back`: leads to the client; nil if none is known.
   /// - `next`: the sign-in, or the account chooser if `hasOthers`.
   /// - `hasOthers`: whether other users of the browser stay signed in.
+  /// - `issuer`: the label of the issuer where the user signed in, who may still have a session.
   package static func signedOut(
-    back: Link? = nil, next: Destination, hasOthers: Bool
+    back: Link? = nil, next: Destination, hasOthers: Bool, issuer: String? = nil
   ) -> Page {
     var page = Page(title: .signedOutAccount, heading: .message(.signedOut))
     page.symbol = .success
     page.introduction = [.message(hasOthers ? .signedOutOfOne : .signedOutText)]
+    if let issuer {
+      page.notices = [Notice(.information, .message(.signedOutIssuer, ["issuer": .name(issuer)]))]
+    }
     let back = back.map { Link($0.text, to: $0.destination, style: .primary) }
     let link = Link(.message(hasOthers ? .chooseAccount : .signInAgain), to: next)
     page.body = [.links([back, link].compactMap(\.self))]

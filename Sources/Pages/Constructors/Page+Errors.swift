@@ -22,11 +22,12 @@ extension Page {
   package static func expired(restart: Destination?) -> Page {
     failure(
       .signInExpired, [.message(.signInExpiredText)],
-      links: restart.map { [.next(.startAgain, to: $0)] } ?? []
+      links: [restart.map { .next(.startAgain, to: $0) }]
     )
   }
 
-  /// The sign-in of the address began in another browser, or this one refuses cookies.
+  /// The sign-in of the address began in another browser, such as that of an app, or this one
+  /// refuses cookies.
   package static func otherBrowser(restart: Destination) -> Page {
     failure(
       .otherBrowser, [.message(.otherBrowserText)], links: [.next(.startAgain, to: restart)]
@@ -56,7 +57,7 @@ extension Page {
       links: [
         client.map { .back(to: $0.name, at: $0.error) },
         support.map { Link(.message(.contactSupport), to: $0) },
-      ].compactMap(\.self)
+      ]
     )
   }
 
@@ -85,18 +86,21 @@ extension Page {
     let id = requestID.map { Text.message(.internalErrorRequest, ["request": .name($0)]) }
     return failure(
       .internalError, [.message(.internalErrorText), id].compactMap(\.self),
-      links: support.map { [Link(.message(.contactSupport), to: $0)] } ?? []
+      links: [support.map { Link(.message(.contactSupport), to: $0) }]
     )
   }
 
-  private static func toApp(_ back: Destination?) -> [Link] {
-    back.map { [.next(.backToApp, to: $0)] } ?? []
+  private static func toApp(_ back: Destination?) -> [Link?] {
+    [back.map { .next(.backToApp, to: $0) }]
   }
 
-  private static func failure(_ title: MessageKey, _ texts: [Text], links: [Link] = []) -> Page {
-    var page = Page(title: title)
+  static func failure(
+    _ title: MessageKey, heading: Text? = nil, _ texts: [Text], links: [Link?] = []
+  ) -> Page {
+    var page = Page(title: title, heading: heading)
     page.isError = true
     page.introduction = texts
+    let links = links.compactMap(\.self)
     if !links.isEmpty { page.body = [.links(links)] }
     return page
   }

@@ -34,6 +34,12 @@ extension Page {
     }
   }
 
+  /// Adds the buttons of issuers, below a divider if something stands above; nothing for none.
+  mutating func add(_ connections: [ConnectionButton]) {
+    guard !connections.isEmpty else { return }
+    body.append(.connections(connections, areAlternatives: !body.isEmpty))
+  }
+
   /// Adds a link; nothing for nil.
   mutating func add(_ label: MessageKey, to destination: Destination?) {
     guard let destination else { return }

@@ -4,16 +4,26 @@ import Localization
 extension Page {
   /// Asks for the address; the next page is the same for all addresses.
   ///
+  /// - `target`: the form of the address; nil if users sign in only at other issuers.
   /// - `isRemembered`: whether the browser keeps the address for the next sign-in.
+  /// - `connections`: the issuers, in the order of the operator.
   package static func signIn(
-    _ target: FormTarget, email: String = "", isRemembered: Bool = false, client: String? = nil,
-    signUp: Destination? = nil, errors: [PageError] = []
+    _ target: FormTarget?, email: String = "", isRemembered: Bool = false, client: String? = nil,
+    signUp: Destination? = nil, connections: [ConnectionButton] = [], errors: [PageError] = []
   ) -> Page {
-    let remember = Field("remember", .message(.rememberAddress), .checkbox(isChecked: isRemembered))
-    var page = asking(.signIn, target, [.email(email), remember], .continue, errors: errors)
+    var page = Page(title: .signIn)
+    page.errors = errors
     page.introduction = [
       client.map { .message(.signInToClient, ["client": .name($0)]) } ?? .message(.signInToApp)
     ]
+    if let target {
+      let remember = Field(
+        "remember", .message(.rememberAddress), .checkbox(isChecked: isRemembered)
+      )
+      let buttons = [Button(.message(.continue))]
+      page.body = [.form(Form(target, fields: [.email(email), remember], buttons: buttons))]
+    }
+    page.add(connections)
     page.add(.createAccount, to: signUp)
     return page
   }
@@ -66,13 +76,15 @@ extension Page {
   /// Asks for the address and the password of a new user.
   ///
   /// - `minimum`: the shortest password that the app accepts.
+  /// - `connections`: the issuers, in the order of the operator.
   package static func signUp(
     _ target: FormTarget, email: String = "", minimumPassword minimum: Int, signIn: Destination,
-    terms: Destination? = nil, errors: [PageError] = []
+    terms: Destination? = nil, connections: [ConnectionButton] = [], errors: [PageError] = []
   ) -> Page {
     let fields: [Field] = [.email(email), .newPassword(minimum: minimum)]
     var page = asking(.createAccount, target, fields, .createAccount, errors: errors)
     page.introduction = [.message(.createAccountIntroduction)]
+    page.add(connections)
     var links = [Link(.message(.haveAccount), to: signIn)]
     if let terms { links.append(Link(.message(.readTerms), to: terms)) }
     page.body.append(.links(links))

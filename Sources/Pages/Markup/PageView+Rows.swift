@@ -4,7 +4,7 @@ import Localization
 extension PageView {
   /// Returns the picture of a user, and lines with the name and the address.
   ///
-  /// - `state`: a text below the lines, such as that the user is signed out.
+  /// - `state`: a text below the lines, such as that the user is signed out; nil for the issuer.
   /// - `missing`: the line of a user without name and address; nil for no lines.
   func person(
     _ person: Person, state: String? = nil, missing: String? = nil
@@ -12,14 +12,19 @@ extension PageView {
     let known = [person.name, person.email].compactMap(\.self).map(\.withoutControls)
       .filter { !$0.isEmpty }
     let lines = known.isEmpty ? [missing].compactMap(\.self) : known
-    let source = known.isEmpty ? missing ?? person.initialSource : person.initialSource
+    let letter = initial(of: person.initialSource)
     let picture: Markup =
       if let image = person.picture?.destination.text {
         #"<img class="avatar" src="\#(image)" alt="">"#
+      } else if letter.isEmpty {
+        #"<span class="avatar" aria-hidden="true">\#(Icon.person.markup)</span>"#
       } else {
-        #"<span class="avatar" aria-hidden="true">\#(initial(of: source))</span>"#
+        #"<span class="avatar" aria-hidden="true">\#(letter)</span>"#
       }
     guard !lines.isEmpty else { return picture }
+    let state =
+      state.map { state -> [Markup] in ["\(state)"] }
+      ?? person.issuer.map { words(.message(.signedInWith, ["issuer": .name($0)])) }
     return """
       \(picture)<span class="lines">\(lines.map { "<bdi>\($0)</bdi>" })\
       \(state.map { #"<span class="state">\#($0)</span>"# })</span>
@@ -46,11 +51,14 @@ extension PageView {
     let badge = row.badge.map { badge -> Markup in
       #"<span class="badge \#(row.isWarning ? "warning" : "success")">\#(words(badge))</span>"#
     }
+    let person = row.person.map { #"<span class="person">\#(self.person($0))</span>"# as Markup }
+    let values: [Markup] = row.values.map { "<span class=\"value\">\(words($0))</span>\n" }
+    let isBare = person == nil && values.isEmpty && badge == nil
     return """
       <div class="row">
-      <dt id="\(id)">\(words(row.label))</dt>
-      <dd class="values">\(row.person.map { #"<span class="person">\#(person($0))</span>"# })
-      \(row.values.map { "<span class=\"value\">\(words($0))</span>\n" })\(badge)</dd>
+      <dt id="\(id)">\(row.mark.map { mark($0, of: plain(row.label)) })\
+      <span>\(words(row.label))</span></dt>
+      \(if: !isBare, "<dd class=\"values\">\(person)\n\(values)\(badge)</dd>")
       \(actions)
       </div>
       """

@@ -225,7 +225,9 @@ struct PageView {
     switch element {
     case .form(let form): return self.form(form, errors)
     case .alternatives(let forms):
-      return #"<p class="or">\#(plain(.or))</p>\#(forms.map { self.form($0, errors) })"#
+      return "\(divider)\(forms.map { self.form($0, errors) })"
+    case .connections(let buttons, let areAlternatives):
+      return connections(buttons, areAlternatives: areAlternatives)
     case .links(let links):
       return """
         <ul class="links">
@@ -253,7 +255,8 @@ struct PageView {
         \(items.map { "\($0)\n" })</ul>
         """
     case .person(let person, let link):
-      return #"<div class="person">\#(self.person(person))\#(link.map(self.link))</div>"#
+      let shown = self.person(person, missing: plain(.accountWithoutName))
+      return #"<div class="person">\#(shown)\#(link.map(self.link))</div>"#
     case .codes(let codes):
       return """
         <ul class="codes"\(copying)\(attribute: "data-print", plain(.print))>
