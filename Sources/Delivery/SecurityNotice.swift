@@ -65,6 +65,14 @@ package enum SecurityNotice: Sendable {
     }
   }
 
+  /// The issuer of the identity that was linked or unlinked.
+  fileprivate var issuer: String? {
+    switch self {
+    case .linked(let provider), .unlinked(let provider): provider.issuer
+    default: nil
+    }
+  }
+
   /// The title of the mail, and its text.
   private var texts: (title: MessageKey, text: MessageKey) {
     switch self {
@@ -95,16 +103,18 @@ package enum SecurityNotice: Sendable {
   ///   - catalog: the texts of the language.
   ///   - device: the name of the device of the request.
   ///   - app: the name of the app.
+  ///   - issuer: the name of the issuer of an identity.
   ///   - links: where an owner goes who has not made the change.
   /// - Returns: the title, the text and the advice by placeholder; a link in the advice, and the label
   ///   of its button.
   func values(
-    in catalog: Catalog, on device: String, _ app: String, _ links: Links = Links()
+    in catalog: Catalog, on device: String, _ app: String, issuer: String? = nil,
+    _ links: Links = Links()
   ) -> [String: String] {
     var arguments: [String: Text.Argument] = ["app": .name(app), "device": .name(device)]
     switch self {
     case .linked(let provider), .unlinked(let provider):
-      arguments["method"] = .name(catalog.name(of: provider))
+      arguments["method"] = .name(catalog.name(of: provider, issuer: issuer))
     default: break
     }
     let (advice, link, button): (MessageKey, String?, MessageKey) =
@@ -191,13 +201,13 @@ package enum SecurityNotice: Sendable {
 }
 
 extension Catalog {
-  fileprivate func name(of provider: IdentityProvider) -> String {
+  fileprivate func name(of provider: IdentityProvider, issuer: String?) -> String {
     switch provider {
     case .password, .linkedPassword: text(of: .passwordLoginMethod)
     case .email: text(of: .emailLoginMethod)
     case .apiKey: text(of: .apiKeyLoginMethod)
     case .anonymous, .issuer:
-      text(of: .issuerLoginMethod, ["issuer": .name(provider.issuer ?? provider.text)])
+      text(of: .issuerLoginMethod, ["issuer": .name(issuer ?? provider.issuer ?? provider.text)])
     }
   }
 }
@@ -214,6 +224,7 @@ package struct NoticeMail {
     let mail = context.mail(.change, to: reader.email, in: reader.language) { catalog, app in
       change.values(
         in: catalog, on: catalog.device(context.agent.map(BrowserName.init)), app,
+        issuer: change.issuer.map(context.app.label(ofIssuer:)),
         SecurityNotice.Links(
           security: context.mailer.pages?.securityLink(of: context.app),
           support: context.mailer.design.support(of: context.app)

@@ -31,6 +31,23 @@ package final class App: Sendable {
     for part in parts where Swift.type(of: part) == type { return part as? Part }
     return nil
   }
+
+  /// Returns the name of an issuer as people read it: its label, or else its URL without the scheme.
+  package func label(ofIssuer issuer: String) -> String {
+    for case let part as any IssuerLabels in parts {
+      if let label = part.label(ofIssuer: issuer) { return label }
+    }
+    let scheme = "https://"
+    guard issuer.utf8.starts(with: scheme.utf8) else { return issuer }
+    let name = Substring(issuer.utf8.dropFirst(scheme.utf8.count))
+    return String(name.utf8.last == UInt8(ascii: "/") ? name.dropLast() : name)
+  }
+}
+
+/// A part of an app that knows the names of issuers.
+package protocol IssuerLabels: AppPart {
+  /// Returns the label that the operator has given an issuer; nil for none.
+  func label(ofIssuer issuer: String) -> String?
 }
 
 /// The data that a feature keeps about each app, such as compiled schemas.

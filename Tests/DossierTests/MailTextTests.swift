@@ -1,5 +1,9 @@
 import TestSupport
+import EventLoop
 import Localization
+import Postgres
+import Records
+import Runtime
 import Tenancy
 import Testing
 
@@ -65,6 +69,39 @@ import Testing
       #expect(values["advice"]?.hasSuffix("\n\n\(link ?? "")") == true, "\(notice)")
       #expect(values["button"] == (isContact ? "Contact support" : "Secure my account"))
     }
+  }
+
+  /// Knows one issuer.
+  private struct Labels: IssuerLabels {
+    @EventLoop static func load(
+      _ database: Database, _ known: [AppID: Self]
+    ) async throws(DatabaseError) -> [AppID: Self] { [:] }
+
+    func label(ofIssuer issuer: String) -> String? {
+      issuer == "https://accounts.google.com" ? "Google" : nil
+    }
+  }
+
+  @Test(arguments: [
+    ("https://accounts.google.com", "Google"),
+    ("https://accounts.google.com/", "accounts.google.com"),
+    ("https://a.example/realms/one", "a.example/realms/one"), ("auth0", "auth0"),
+  ])
+  func `a notice names an issuer by its label, or else without the scheme`(
+    issuer: String, name: String
+  ) {
+    let app = App(
+      .deployment, "App", AppSettings(stored: [], RecordShape([])), hosts: [], version: 0,
+      parts: [Labels()]
+    )
+    #expect(app.label(ofIssuer: issuer) == name)
+    let notice = SecurityNotice.linked(IdentityProvider(ofIssuer: issuer))
+    let values = notice.values(
+      in: .english, on: "", "App", issuer: app.label(ofIssuer: issuer)
+    )
+    #expect(
+      values["change"] == "An account at \(name) can now be used to sign in to your account."
+    )
   }
 
   @Test func `the address of a support is shown, but is no button`() {

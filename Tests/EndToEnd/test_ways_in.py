@@ -52,7 +52,7 @@ class WaysIn(IssuerCase):
         self.expect_mail(email, "An API key can no longer be used")
         token = self.key.token(claims("told"))
         self.expect(self.link(grant, provider="jwt", token=token), 200)
-        self.expect_mail(email, "An account at https://issuer.example.com can now be used")
+        self.expect_mail(email, "An account at issuer.example.com can now be used")
         self.expect(self.change(grant), 200)
         self.expect_mail(email, "The password of your account was changed")
         self.reset_by_mail(email, "another staple")
@@ -66,7 +66,7 @@ class WaysIn(IssuerCase):
                 self.expect(self.link(grant, provider="jwt", token=token), 200)
             found = next(i["id"] for i in identities if i["provider"] == provider)
             self.expect(self.call(grant, "DELETE", f"/v1/me/identities/{found}"), 204)
-        self.expect_mail(email, "An account at https://issuer.example.com can no longer be used")
+        self.expect_mail(email, "An account at issuer.example.com can no longer be used")
         # The notice has the restore link.
         self.assertIn("ds_restore_", self.expect_mail(email, "is no longer the email address of your"))
         # One mail for each change. Disabling the key again changed nothing.
