@@ -20,7 +20,7 @@ extension Page {
     )
   }
 
-  /// The issuer does not answer, or the operator's set-up of it is wrong.
+  /// The issuer does not answer, or refuses the client that the operator has set up.
   ///
   /// - `wait`: the time of `Retry-After`; nil if it is unknown.
   package static func connectionUnavailable(
