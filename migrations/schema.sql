@@ -703,7 +703,7 @@ COMMENT ON COLUMN public.authorizations.is_settled IS 'False while a form of thi
 -- Name: COLUMN authorizations.claimed_at; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.authorizations.claimed_at IS 'When a request began to handle the form. After 30 seconds, another may: the worker has ended.';
+COMMENT ON COLUMN public.authorizations.claimed_at IS 'When a request began to handle the form, or had handled it. After 30 seconds, another may: the worker has ended.';
 
 
 --

@@ -275,7 +275,8 @@ package enum AuthorizationCodeQueries {
     "authorization_codes.issue",
     """
     update authorizations set user_id = $3, session_id = $4, device_id = $5, scope = $6,
-      code_hash = $7, state = $8, is_settled = true, expires_at = now() + $9::interval,
+      code_hash = $7, state = $8, is_settled = true, claimed_at = now(),
+      expires_at = now() + $9::interval,
       request = request - '{login_hint,hinted_user}'::text[]
     where app_id = $1 and authorization_id = $2 and code_hash is null and expires_at > now()
     returning authorization_id

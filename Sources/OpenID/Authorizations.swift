@@ -86,7 +86,7 @@ package import Tenancy
 
   private static func found(
     _ id: AuthorizationID, _ browser: BrowserKey?, _ context: RequestContext
-  ) async throws(Failure) -> (authorization: Authorization, isSettled: Bool) {
+  ) async throws(Failure) -> (authorization: Authorization, isFree: Bool) {
     let master = context.keys.master
     guard let browser,
       let row = try await context.read(
@@ -94,12 +94,13 @@ package import Tenancy
       ).first,
       let authorization = row.authorization(id, master)
     else { throw .authorizationExpired }
-    return (authorization, row.isSettled)
+    return (authorization, row.isFree)
   }
 
   /// Reserves a form for this request, so that the same form is handled only once.
   ///
-  /// If another request has the form, this one waits until that one has stored its result.
+  /// If another request has the form, this one waits until that one has stored its result, or has
+  /// died.
   /// - Parameters:
   ///   - authorization: the authorization, as it was read.
   ///   - step: the number in the form.
@@ -112,16 +113,17 @@ package import Tenancy
   ) async throws(Failure) -> Bool {
     // A number from outside may be any.
     let step = (0...999_999_999).contains(step) ? step : -1
-    let claimed = try await context.write(
-      AuthorizationQueries.claim, context.app.id, authorization.id, step
-    )
-    if !claimed.isEmpty { return true }
-    // The longest sign-in takes a few seconds. A worker that has crashed never settles.
-    for _ in 0..<50 {
-      if try await found(authorization.id, browser, context).isSettled { return false }
+    func claim() async throws(Failure) -> Bool {
+      try await !context.write(AuthorizationQueries.claim, context.app.id, authorization.id, step)
+        .isEmpty
+    }
+    if try await claim() { return true }
+    // A request that has died with its worker never settles: this one takes over after 30 seconds.
+    for _ in 0..<300 {
+      if try await found(authorization.id, browser, context).isFree { break }
       await EventLoop.sleep(for: .milliseconds(100))
     }
-    return false
+    return try await claim()
   }
 
   /// Stores the state of the pages, and admits the next form.
@@ -177,7 +179,8 @@ package enum AuthorizationQueries {
   static let find = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.find",
     """
-    select \(.clientColumns), a.request, a.state, a.step, a.is_settled,
+    select \(.clientColumns), a.request, a.state, a.step,
+      a.is_settled or a.claimed_at < now() - interval '30 seconds',
       coalesce(a.claimed_at > now() - interval '10 seconds', false)
     \(.authorization)
       and a.redeemed_at is null and a.expires_at > now()
@@ -207,7 +210,8 @@ package enum AuthorizationQueries {
     update authorizations set step = step + 1, is_settled = false, claimed_at = now()
     where app_id = $1 and authorization_id = $2 and code_hash is null
       and (step = $3::bigint and is_settled
-        or step = $3::bigint + 1 and not is_settled and claimed_at < now() - interval '30 seconds') and expires_at > now()
+        or step = $3::bigint + 1 and not is_settled and claimed_at < now() - interval '30 seconds')
+      and expires_at > now()
     returning authorization_id
     """)
 
@@ -215,7 +219,7 @@ package enum AuthorizationQueries {
   static let settle = Statement<Int, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.settle",
     """
-    update authorizations set state = $3, is_settled = true
+    update authorizations set state = $3, is_settled = true, claimed_at = now()
     where app_id = $1 and authorization_id = $2 and code_hash is null and expires_at > now()
     returning step
     """)
@@ -232,7 +236,7 @@ package struct Authorization: Sendable {
   package internal(set) var state: AuthorizationState
   /// The number of the next form; each form is handled only once.
   package let step: Int
-  /// Whether the last form was sent within the last ten seconds.
+  /// Whether the last form was handled within the last ten seconds.
   package let isRecent: Bool
 
   /// The code that has ended it; nil while the user is at the pages.
@@ -275,7 +279,8 @@ struct AuthorizationRow: RowDecodable {
   let request: [UInt8]
   let state: [UInt8]?
   let step: Int
-  let isSettled: Bool
+  /// Whether no request handles a form, or the one that does has died.
+  let isFree: Bool
   let isRecent: Bool
 
   init(from row: Row) throws(DatabaseError) {
@@ -283,7 +288,7 @@ struct AuthorizationRow: RowDecodable {
     request = try row.bytes(6)
     state = row.isNull(7) ? nil : try row.binary(7)
     step = try row.int(8)
-    isSettled = try row.bool(9)
+    isFree = try row.bool(9)
     isRecent = try row.bool(10)
   }
 

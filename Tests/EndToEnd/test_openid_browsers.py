@@ -1,10 +1,12 @@
 """Attacks on a sign-in at the pages of OpenID Connect: other browsers, forms and frames."""
 
-import threading
+import concurrent.futures
 
 from asking import ADDRESS
+from cases import Held, in_parallel
 from hosted import Visitor
-from openid import CALLBACK, Party, OpenIDCase, claims
+from machine import wait_until
+from openid import CALLBACK, FORM, Party, OpenIDCase, claims
 
 
 class Browsers(OpenIDCase):
@@ -171,28 +173,62 @@ class Browsers(OpenIDCase):
         self.expect(party.exchange(party.code(page)), 200)
         self.assertTrue(silent.code(self.visitor.open(silent.path)))
 
-    def test_two_clicks_send_one_code(self):
+    def clicks(self):
+        """Enters the address. Returns the client, and what sends the form of the password once more."""
         party = Party(self, self.spa)
         self.visitor.open(party.path)
         self.visitor.submit(email=self.email)
         form = self.visitor.form("/password")
         body = self.visitor.body(form, password="correct horse battery")
-        pages = []
-
-        def click():
-            twin = Visitor(self.site.port)
+        twins = [Visitor(self.site.port) for _ in range(2)]
+        for twin in twins:
             twin.cookies = dict(self.visitor.cookies)
-            pages.append(twin.send("POST", form.action, body, Origin=twin.origin, **{
-                "Content-Type": "application/x-www-form-urlencoded"}))
 
-        threads = [threading.Thread(target=click) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        def click(index):
+            return twins[index].send("POST", form.action, body, Origin=twins[index].origin, **FORM)
+
+        return party, click
+
+    def signs_in_once(self, party, pages):
         codes = {party.code(page) for page in pages}
         self.assertEqual(len(codes), 1)
         self.expect(party.exchange(codes.pop()), 200)
         live = self.site.sql("select count(*) from sessions s join users u using (user_id) "
                              f"where u.email = '{self.email}' and s.style = 'pages'")
         self.assertEqual(live, "1")
+
+    def test_two_clicks_send_one_code(self):
+        party, click = self.clicks()
+        self.signs_in_once(party, in_parallel(2, click))
+
+    def test_two_clicks_send_one_code_however_long_the_first_takes(self):
+        party, click = self.clicks()
+
+        def lookups():
+            """Returns how often workers have looked for an authorization."""
+            query = ("select coalesce(sum(idx_scan + seq_scan), 0) from pg_stat_user_tables "
+                     "where relname like 'authorizations%'")
+            return sum(int(self.site.sql(query, port)) for _, port in self.site.nodes())
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            with Held(self.site, f"select from users where email = '{self.email}' for update"):
+                first = pool.submit(click, 0)
+                wait_until(lambda: self.site.sql(
+                    "select count(*) from authorizations where not is_settled") == "1")
+                # As if it had begun some seconds ago.
+                self.site.sql("update authorizations set claimed_at = claimed_at - interval '11 seconds' "
+                              "where not is_settled")
+                before = lookups()
+                second = pool.submit(click, 1)
+                # The second one looks ten times a second.
+                wait_until(lambda: second.done() or lookups() > before + 80)
+                self.assertFalse(second.done(), second.done() and second.result().text)
+            pages = [first.result(), second.result()]
+        self.signs_in_once(party, pages)
+
+    def test_a_second_click_takes_over_from_a_worker_that_has_died(self):
+        party, click = self.clicks()
+        self.site.sql("update authorizations set step = step + 1, is_settled = false, "
+                      "claimed_at = now() - interval '29 seconds' where code_hash is null and is_settled "
+                      "and authorization_id = (select max(authorization_id) from authorizations)")
+        self.signs_in_once(party, [click(0)])
