@@ -217,8 +217,15 @@ class Elsewhere(unittest.TestCase):
             with urllib.request.urlopen(f"http://127.0.0.1:{asked}/metrics") as answer:
                 return re.search(r"(?m)^dossier_ready (\d+)$", answer.read().decode())[1]
 
+        def are_ready(asked, count):
+            try:
+                return ready_workers(asked) == count
+            except OSError:
+                # The new workers do not listen yet.
+                return False
+
         for asked, count in [(one, "2"), (other, "3")]:
-            wait_until(lambda: ready_workers(asked) == count, what=f"{count} workers that are ready")
+            wait_until(lambda: are_ready(asked, count), what=f"{count} workers that are ready")
             # Summed over the host's workers, whichever is asked.
             self.assertEqual({ready_workers(asked) for _ in range(6)}, {count})
         first.terminate()
