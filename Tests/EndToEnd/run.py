@@ -6,7 +6,8 @@ usage: run.py [--jobs N] [--report FILE] [--citus] [--shuffle SEED] [MODULE[.CLA
 With --citus, each deployment has a database that is distributed over two nodes of Citus, which must
 be installed. With --shuffle, the tests of a class run in an order that follows from the seed. The
 output of a class is printed when the class ends. The last line counts the tests that passed and
-failed. The report has both numbers, and the classes with failures.
+failed. The report has both numbers, and the classes with failures. Beside it, FILE.failed has the ends
+of their outputs.
 """
 
 import argparse
@@ -21,6 +22,8 @@ import unittest
 from skipped import report
 
 HERE = pathlib.Path(__file__).resolve().parent
+# How many lines of the output of a failed class the report has.
+LINES = 100
 
 
 def flattened(suite):
@@ -108,7 +111,7 @@ def main():
         os.environ[CITUS] = "1"
     os.environ[TEMPLATE] = str(template(options.citus))
     passed = failed = 0
-    broken = []
+    broken, faults = [], []
     names, runs = classes(options.names), {}
     while names or runs:
         while names and len(runs) < options.jobs:
@@ -121,7 +124,9 @@ def main():
             continue
         good, bad, said = run.end(status)
         passed, failed = passed + good, failed + bad
-        broken += [run.name] if bad else []
+        if bad:
+            broken.append(run.name)
+            faults += [f"=== {run.name}", *said.splitlines()[-LINES:]]
         seconds = time.monotonic() - run.start
         print(f"=== {run.name}: {good} passed, {bad} failed, {seconds:.0f} s\n{said}", flush=True)
     if broken:
@@ -129,6 +134,7 @@ def main():
     if options.report:
         names = " ".join(sorted(broken))
         pathlib.Path(options.report).write_text(f"{passed} {failed} {names}\n")
+        pathlib.Path(f"{options.report}.failed").write_text("".join(f"{line}\n" for line in faults))
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
