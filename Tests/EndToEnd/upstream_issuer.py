@@ -62,7 +62,7 @@ class Request:
 
 @dataclasses.dataclass
 class Grant:
-    """What a code or a token stands for."""
+    """A person who has signed in, for whom a code and a token stand."""
 
     person: Person
     client_id: str

@@ -1,4 +1,4 @@
-"""What each kind of issuer says about a person, as its documentation shows it."""
+"""The profiles that each kind of issuer tells, as in its documentation."""
 
 import dataclasses
 import itertools
@@ -11,7 +11,7 @@ TENANT = "5b1f2c1e-7a52-4f0e-9a35-3f2f0a6d1c11"
 
 @dataclasses.dataclass
 class Person:
-    """Somebody with an account at an issuer. A number makes each one unique."""
+    """A person with an account at an issuer. A number makes each one unique."""
 
     email: str | None = None
     verified: bool = True
