@@ -22,6 +22,7 @@ from upstream_presets import PRESETS, Person
 
 FORM = "application/x-www-form-urlencoded"
 APPLE = "https://appleid.apple.com"
+METADATA = ".well-known/openid-configuration"
 
 
 class Refused(Exception):
@@ -127,6 +128,8 @@ class Issuer:
         self.team_id, self.key_id = "TEAM123456", "KEY1234567"
         # Set by the test, as an operator registers it.
         self.redirect_uri = None
+        # Clients of the same team, which Apple knows by their bundle ids.
+        self.native_clients = []
         self.key = server.key(algorithm)
         self.authentication = self.kind.authentication
         self.shows_form = False
@@ -192,8 +195,9 @@ class Issuer:
         path = request.path
         if request.doubled:
             raise Refused("invalid_request", f"{request.doubled} was sent twice")
-        if path == f"{self.kind.folder}/.well-known/openid-configuration".lstrip("/"):
-            return self.told_instead("discovery", self.metadata)
+        if path.endswith(METADATA):
+            return self.told_instead(
+                "discovery", lambda: self.metadata(path.removesuffix(METADATA).rstrip("/")))
         if path == "jwks":
             return self.told_instead("keys", lambda: {"keys": [self.key.jwk]})
         if path == "authorize":
@@ -223,13 +227,14 @@ class Issuer:
         found = truth()
         return Reply(changed(found, lie) if isinstance(found, dict) else found)
 
-    def metadata(self):
-        if not self.kind.is_openid:
-            raise Refused("not_found", "an issuer by OAuth 2 has no metadata", 404)
+    def metadata(self, path):
         base = self.base
+        stated = self.kind.stated(base, path) if self.kind.is_openid else None
+        if stated is None:
+            raise Refused("not_found", "there are no metadata here", 404)
         userinfo = {"userinfo_endpoint": f"{base}/userinfo"} if self.kind.userinfo_path else {}
         return {
-            "issuer": self.kind.issuer(base), "authorization_endpoint": f"{base}/authorize",
+            "issuer": stated, "authorization_endpoint": f"{base}/authorize",
             "token_endpoint": f"{base}/token", "jwks_uri": f"{base}/jwks", **userinfo,
             "end_session_endpoint": f"{base}/end_session",
             "revocation_endpoint": f"{base}/revoke",
@@ -330,15 +335,15 @@ class Issuer:
             client_id, secret = form.get("client_id"), form.get("client_secret", "")
         if method not in self.authentication:
             raise Refused("invalid_client", f"{method} is not offered", 401)
-        if client_id != self.client_id:
+        if client_id not in [self.client_id, *self.native_clients]:
             raise Refused("invalid_client", "client_id is of another client", 401)
         if self.preset == "apple":
-            self.check_assertion(secret)
+            self.check_assertion(secret, client_id)
         elif not hmac.compare_digest(secret.encode(), self.secret.encode()):
             raise Refused("invalid_client", "the secret is wrong", 401)
         return method
 
-    def check_assertion(self, secret):
+    def check_assertion(self, secret, client_id):
         """Checks the client secret that Apple demands."""
         try:
             claims = jwt.decode(secret, self.client_key.public.decode(), algorithms=["ES256"],
@@ -348,7 +353,7 @@ class Issuer:
         now = time.time()
         if jwt.get_unverified_header(secret).get("kid") != self.key_id:
             raise Refused("invalid_client", "kid of the secret is not the key's", 401)
-        if claims.get("sub") != self.client_id:
+        if claims.get("sub") != client_id:
             raise Refused("invalid_client", "sub of the secret is not the client", 401)
         if not (claims["iat"] - 60 <= now < claims["exp"] <= claims["iat"] + 15_777_000):
             raise Refused("invalid_client", "the secret is valid for too long", 401)
@@ -362,7 +367,7 @@ class Issuer:
         if form.get("grant_type") != "authorization_code":
             raise Refused("unsupported_grant_type", "grant_type is not authorization_code")
         grant = self.codes.get(form.get("code"))
-        if grant is None or grant.is_used:
+        if grant is None or grant.is_used or form.get("client_id", grant.client_id) != grant.client_id:
             error = "bad_verification_code" if self.preset == "github" else "invalid_grant"
             raise Refused(error, "the code is unknown or used")
         grant.is_used = True
@@ -402,10 +407,26 @@ class Issuer:
     def id_token(self, grant, access=None):
         return self.signed(changed(self.claims(grant, access), self.lies.get("claims")))
 
+    # What an SDK on the device gets
+
+    def native_code(self, client_id=None, **parameters):
+        """Returns a code; the token endpoint wants the same parameters for it."""
+        code = secrets.token_urlsafe(24)
+        self.codes[code] = Grant(dataclasses.replace(self.person), client_id or self.client_id,
+                                 parameters, int(time.time()))
+        return code
+
     def native_token(self, **claims):
-        """Returns an ID token as an SDK on the device gets it."""
+        """Returns an ID token."""
         grant = Grant(self.person, self.client_id, {}, int(time.time()))
         return self.signed(changed(self.claims(grant), claims))
+
+    def native_access_token(self, client_id=None):
+        """Returns an access token, of another client if one is named."""
+        access = f"at-{secrets.token_urlsafe(24)}"
+        self.tokens[access] = Grant(dataclasses.replace(self.person), client_id or self.client_id,
+                                    {}, int(time.time()))
+        return access
 
     def signed(self, claims):
         head, signing = self.lies.get("head", {}), self.lies.get("signing")

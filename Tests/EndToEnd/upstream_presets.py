@@ -43,9 +43,7 @@ class Preset:
     names_itself = False
     # Further members of the metadata.
     metadata = {}
-    # The path of the user endpoint, and of the metadata.
     userinfo_path = "userinfo"
-    folder = ""
     scopes = ("openid", "profile", "email")
 
     def subject(self, person):
@@ -62,9 +60,13 @@ class Preset:
     def extra(self, path, request, issuer):
         """Returns what another endpoint of the API says, or None."""
 
-    def issuer(self, base, person=None):
-        """Returns `iss` of a person's token; without a person that of the metadata."""
+    def issuer(self, base, person):
+        """Returns `iss` of a person's token."""
         return base
+
+    def stated(self, base, path):
+        """Returns the issuer that the metadata below a path state; None for a path without them."""
+        return None if path else base
 
     def settings(self, base):
         """Returns the attributes by which a connection uses this server in place of the real one."""
@@ -102,10 +104,15 @@ class Apple(Preset):
 
 
 class Microsoft(Preset):
-    folder = "common/v2.0"
-    # The metadata of all three groups of tenants has this text.
-    def issuer(self, base, person=None):
-        return f"{base}/{person.tenant if person else '{tenantid}'}/v2.0"
+    def issuer(self, base, person):
+        return f"{base}/{person.tenant}/v2.0"
+
+    def stated(self, base, path):
+        tenant, _, version = path.partition("/")
+        if version != "v2.0":
+            return None
+        names = {"common": "{tenantid}", "organizations": "{tenantid}", "consumers": CONSUMERS}
+        return f"{base}/{names.get(tenant, tenant)}/v2.0"
 
     def subject(self, person):
         return f"AAAAAAAAAAAAAAAAAAAAA{person.number:022d}"
@@ -120,7 +127,7 @@ class Microsoft(Preset):
                     given_name=person.given, family_name=person.family)
 
     def settings(self, base):
-        return {"issuer": f"{base}/common/v2.0"}
+        return {"issuer": base + "/{tenantid}/v2.0"}
 
 
 class GitLab(Preset):
@@ -128,6 +135,10 @@ class GitLab(Preset):
         return str(person.number)
 
     def claims(self, person, issuer):
+        return said(sub=person.subject, email=person.email,
+                    email_verified=person.verified if person.email else None)
+
+    def userinfo(self, person, issuer):
         return {**super().claims(person, issuer), "nickname": person.login,
                 "preferred_username": person.login, "groups": ["staff"]}
 
@@ -224,6 +235,7 @@ class Facebook(Plain):
 
 
 class Discord(Plain):
+    authentication = ("client_secret_basic", "client_secret_post")
     userinfo_path = "users/@me"
     scopes = ("identify", "email")
 

@@ -1,0 +1,227 @@
+"""Sign-in at other issuers, by a browser without scripts."""
+
+import html
+import http.client
+import json
+import re
+import urllib.parse
+
+from openid import OpenIDCase, Party, claims
+from upstream import Upstream
+
+# Texts of the pages.
+CONTINUE = "Continue with {}"
+FAILED = "Sign-in with {} did not work"
+UNAVAILABLE = "{} is not available now"
+REFUSED = "This {} account can't sign in here"
+CLOSED = "There is no account yet"
+OTHER_BROWSER = "Start again in this browser"
+EXISTS = "You already have an account"
+SIGN_IN = "Sign in"
+CONFIRM = "Confirm that it's you"
+ACCOUNT = "Your account"
+IDENTITIES = "Linked accounts"
+
+
+class Back:
+    """How an issuer sends a browser back: by a URL, or by a form that the page there posts."""
+
+    def __init__(self, url, form=None):
+        self.url, self.form = url, form
+
+    @property
+    def path(self):
+        return urllib.parse.urlsplit(self.url)._replace(scheme="", netloc="").geturl()
+
+    @property
+    def parameters(self):
+        return dict(urllib.parse.parse_qsl(self.form or urllib.parse.urlsplit(self.url).query))
+
+    def changed(self, **parameters):
+        """Returns the same with other parameters; None removes one."""
+        found = {name: value for name, value in {**self.parameters, **parameters}.items()
+                 if value is not None}
+        text = urllib.parse.urlencode(found)
+        if self.form is not None:
+            return Back(self.url, text)
+        return Back(urllib.parse.urlsplit(self.url)._replace(query=text).geturl())
+
+
+def browse(url):
+    """Opens a URL at an issuer, and returns how it sends the browser back."""
+    split = urllib.parse.urlsplit(url)
+    client = http.client.HTTPConnection(split.hostname, split.port, timeout=300)
+    client.request("GET", f"{split.path}?{split.query}")
+    response = client.getresponse()
+    text = response.read().decode()
+    client.close()
+    if response.status == 302:
+        return Back(response.headers["Location"])
+    assert response.status == 200, (url, text)
+    fields = {html.unescape(name): html.unescape(value)
+              for name, value in re.findall('name="([^"]*)" value="([^"]*)"', text)}
+    return Back(re.search('action="([^"]*)"', text)[1], urllib.parse.urlencode(fields))
+
+
+class ConnectionCase(OpenIDCase):
+    """Tests of an app with connections to issuers on this machine."""
+
+    SETTINGS = {**OpenIDCase.SETTINGS, "DOSSIER_ISSUER_NETWORK": "any"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.upstreams = Upstream()
+        cls.addClassCleanup(cls.upstreams.stop)
+
+    def setUp(self):
+        super().setUp()
+        for issuer in self.upstreams.issuers.values():
+            issuer.honest()
+            issuer.refusals.clear()
+
+    # Connections
+
+    @classmethod
+    def connect(cls, preset="oidc", name=None, app="default", algorithm="RS256", lie=None, **attributes):
+        """Adds an issuer, and a connection of an app to it. Returns the issuer."""
+        issuer = cls.upstreams.add(preset, name, algorithm=algorithm)
+        issuer.redirect_uri = f"{cls.issuer}u/callback/{issuer.name}"
+        issuer.lie(**(lie or {}))
+        cls.create(issuer, app, **attributes)
+        return issuer
+
+    @classmethod
+    def create(cls, issuer, app="default", check=True, **attributes):
+        """Creates the connection to an issuer by the command line."""
+        return cls.site.dossier(
+            "connection", "create", issuer.name, "--app", app,
+            *cls.arguments({**issuer.settings, **attributes}), check=check)
+
+    @classmethod
+    def change(cls, issuer, **attributes):
+        return cls.site.dossier("connection", "set", issuer.name, "--app", "default",
+                                *cls.arguments(attributes))
+
+    @classmethod
+    def remove(cls, issuer, *options, check=True):
+        return cls.site.dossier("connection", "delete", issuer.name, "--app", "default", "--yes",
+                                *options, check=check)
+
+    @staticmethod
+    def arguments(attributes):
+        return [f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+                for name, value in attributes.items()]
+
+    # A browser
+
+    def begin(self, issuer, visitor=None, party=None, **parameters):
+        """Opens the page of a client's request. Returns the URL of the button, and the request."""
+        visitor = visitor or self.visitor
+        party = party or Party(self, self.spa, **parameters)
+        return self.press(issuer, visitor.open(party.path), visitor), party
+
+    def button(self, issuer, page):
+        """Returns the path of the button of an issuer on a page."""
+        found = [path for path in page.links.values()
+                 if path.split("?")[0].endswith(f"/connect/{issuer.name}")]
+        self.assertTrue(found, (page.heading, page.links))
+        return found[0]
+
+    def press(self, issuer, page, visitor=None):
+        """Presses the button of an issuer. Returns the URL to which the browser is sent."""
+        visitor = visitor or self.visitor
+        answer = visitor.open(self.button(issuer, page), follow=False)
+        self.assertEqual(answer.status, 302, answer.text)
+        self.assertTrue(answer.location.startswith(f"{issuer.base}/authorize?"), answer.location)
+        self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
+        self.assertEqual(answer.headers["Cache-Control"], "no-store")
+        return answer.location
+
+    def come_back(self, back, visitor=None):
+        """Sends the browser back from an issuer."""
+        visitor = visitor or self.visitor
+        if back.form is None:
+            return visitor.open(back.path)
+        # Browsers send no Lax cookies with a form of another site.
+        kept, visitor.cookies = visitor.cookies, {}
+        page = visitor.send("POST", back.path, back.form, follow=False, Origin="https://issuer.example", **{
+            "Content-Type": "application/x-www-form-urlencoded"})
+        self.assertEqual(visitor.cookies, {}, "a form without cookies sets none")
+        visitor.cookies = kept
+        if page.status != 303:
+            return page
+        return visitor.open(page.location)
+
+    def go(self, issuer, visitor=None, **parameters):
+        """Signs the person of an issuer in. Returns the page, and the request of the client."""
+        url, party = self.begin(issuer, visitor, **parameters)
+        return self.come_back(browse(url), visitor), party
+
+    def identity(self, page, party):
+        """Returns the claims of the ID token that the client gets."""
+        return claims(self.expect(party.exchange(party.code(page)), 200).json["id_token"])
+
+    def signed_in_at(self, issuer, visitor=None, **parameters):
+        """Signs the person of an issuer in. Returns the claims that the client gets."""
+        return self.identity(*self.go(issuer, visitor, **parameters))
+
+    # What is stored
+
+    def identities(self, issuer):
+        """Returns the users of the identities of an issuer, by their subjects."""
+        rows = self.site.sql("select subject, user_id from identities "
+                             f"where provider = 'jwt:{issuer.issuer}'").splitlines()
+        return dict(row.split("|") for row in rows)
+
+    def owner(self, issuer):
+        """Returns the user of the person of an issuer, or None."""
+        return self.identities(issuer).get(issuer.person.subject)
+
+    def stored(self, user, columns="email, email_verified, name, given_name, family_name"):
+        return self.site.sql(f"select {columns} from users where user_id = '{user}'")
+
+    def count_users(self):
+        return int(self.site.sql("select count(*) from users"))
+
+    # Refusals
+
+    def is_refused(self, page, heading, issuer=None, visitor=None):
+        """Checks that a page says why nobody was signed in, and what the user can do."""
+        visitor = visitor or self.visitor
+        self.assertEqual(page.heading.strip(), heading, page.text)
+        self.assertFalse(page.location)
+        self.assertNotIn(b"code=", page.body)
+        self.assertTrue(page.links or page.forms, page.text)
+        if issuer:
+            self.assertIsNone(self.owner(issuer))
+        self.shows(self.new_page(visitor, "/account"), SIGN_IN)
+        return page
+
+    def new_page(self, visitor, path):
+        """Opens a page in the same browser, without changing the page of the visitor."""
+        page = visitor.page
+        try:
+            return visitor.open(path)
+        finally:
+            visitor.page = page
+
+    def title(self, issuer):
+        return TITLES.get(issuer.preset, issuer.name)
+
+    def fails(self, issuer, page=None, visitor=None):
+        """Checks that a sign-in at an issuer ends with the page of a failure."""
+        if page is None:
+            page, _ = self.go(issuer, visitor)
+        self.is_refused(page, FAILED.format(self.title(issuer)), issuer, visitor)
+        # The number by which an operator finds the request in the log.
+        self.assertIn(page.headers["X-Request-Id"], page.text)
+        self.assertGreaterEqual(page.status, 400)
+        return page
+
+
+# The labels of connections without one.
+TITLES = {
+    "google": "Google", "apple": "Apple", "microsoft": "Microsoft", "github": "GitHub",
+    "gitlab": "GitLab", "facebook": "Facebook", "discord": "Discord", "linkedin": "LinkedIn", "x": "X",
+    "slack": "Slack"}

@@ -1,0 +1,456 @@
+"""Which user a person of an issuer is: addresses, links, refusals and the end of accounts."""
+
+import base64
+import json
+import os
+import unittest
+
+from cases import in_parallel
+from connections import CLOSED, EXISTS, IDENTITIES, REFUSED, ConnectionCase, browse
+from hosted import PASSWORD
+from machine import wait_until
+from openid import Party
+
+THEIRS = "attacker's horse"
+
+
+class AccountCase(ConnectionCase):
+    """Connections that trust the addresses of an issuer always, when it verified them, and never."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.always = cls.connect("oidc", "always", email_trust="always")
+        cls.trusted = cls.connect("oidc", "trusted", email_trust="verified")
+        cls.never = cls.connect("oidc", "never", email_trust="never")
+        cls.untold = cls.connect("oidc", "untold")
+
+    def owned(self, email=None, password=PASSWORD):
+        """Creates a user whose address is verified. Returns the address and the user."""
+        email = email or self.own_email()
+        return email, self.verified(email, password)["user_id"]
+
+    def told(self, email, *words):
+        """Waits for a mail to an address that has these words."""
+        wait_until(lambda: any(all(word in " ".join(mail.split()) for word in words)
+                               for mail in self.site.mails(email)), what=f"a mail with {words}")
+
+
+class Addresses(AccountCase):
+    def test_an_address_is_taken_by_the_policy_of_the_connection(self):
+        for issuer, verified, taken in [
+                (self.always, True, True), (self.always, False, True), (self.trusted, True, True),
+                (self.trusted, False, False), (self.never, True, False), (self.untold, True, False)]:
+            with self.subTest(issuer.name, verified=verified):
+                email = f"{issuer.name}-{verified}-{self.own_email()}".lower()
+                issuer.is_new(email, verified=verified)
+                told = self.signed_in_at(issuer, self.new_visitor())
+                self.assertEqual(told.get("email"), email if taken else None)
+                columns = self.stored(self.owner(issuer), "email, email_verified")
+                self.assertEqual(columns, f"{email}|t" if taken else "|f")
+
+    def test_a_known_identity_signs_in_whatever_its_address_is_now(self):
+        self.trusted.is_new("first-" + self.own_email())
+        first = self.signed_in_at(self.trusted)
+        taken, _ = self.owned("taken-" + self.own_email())
+        for email in ["second-" + self.own_email(), taken, None]:
+            self.trusted.person.email = email
+            told = self.signed_in_at(self.trusted, self.new_visitor())
+            self.assertEqual((told["sub"], told["email"]), (first["sub"], first["email"]))
+        # What the issuer says now is only in the identity.
+        self.trusted.person.email = "third-" + self.own_email()
+        self.signed_in_at(self.trusted, self.new_visitor())
+        profile = self.site.sql("select profile from identities where subject = "
+                                f"'{self.trusted.person.subject}'")
+        self.assertIn("third-", profile)
+
+    def test_an_address_that_is_not_trusted_tells_nothing(self):
+        """With an account of the address and without one, the pages and the result are the same."""
+        self.owned(known := "known-" + self.own_email())
+        free = "free--" + self.own_email()
+        for issuer, verified in [(self.never, True), (self.trusted, False), (self.untold, True)]:
+            texts = []
+            for email in [known, free]:
+                issuer.is_new(email, verified=verified)
+                visitor = self.new_visitor()
+                page, party = self.go(issuer, visitor)
+                told = self.identity(page, party)
+                self.assertNotIn("email", told)
+                texts.append([(one.status, one.heading) for one in visitor.trace])
+            self.assertEqual(texts[0], texts[1])
+
+    def test_an_address_that_is_not_trusted_reserves_nothing(self):
+        """A stranger with an unverified address at an issuer does not keep its owner out."""
+        email = self.own_email()
+        self.trusted.is_new(email, verified=False)
+        self.signed_in_at(self.trusted)
+        self.expect(self.register(email), 201)
+
+    def test_the_user_of_an_address_signs_in_to_link(self):
+        email, user = self.owned()
+        self.trusted.is_new(email)
+        page, party = self.go(self.trusted)
+        self.shows(page, EXISTS)
+        self.assertIn(email, page.text)
+        self.assertIsNone(self.owner(self.trusted))
+        self.visitor.open(self.link_of(page))
+        self.assertIn("trusted", " ".join(self.visitor.page.text.split()))
+        # A wrong password links nothing.
+        self.enter_password(email, "wrong password")
+        self.assertIsNone(self.owner(self.trusted))
+        page = self.visitor.submit("/password", password=PASSWORD)
+        told = self.identity(page, party)
+        self.assertEqual((told["sub"], told["email"]), (user, email))
+        self.assertEqual(self.owner(self.trusted), user)
+        self.told(email, "can now be used to sign in")
+        # From now on the button is enough.
+        again = self.signed_in_at(self.trusted, self.new_visitor())
+        self.assertEqual(again["sub"], told["sub"])
+
+    def link_of(self, page):
+        """Returns the path by which a page leads to the sign-in of the address."""
+        return next(path for path in page.links.values() if "/connect/" not in path)
+
+    def enter_password(self, email, password):
+        """Signs in at the page that is shown, which may ask for the address first."""
+        forms = [form.action.split("?")[0] for form in self.visitor.page.forms]
+        if not any(action.endswith("/password") for action in forms):
+            self.visitor.submit(email=email)
+        return self.visitor.submit("/password", password=password)
+
+    def test_a_link_that_is_not_finished_is_forgotten(self):
+        email, _ = self.owned()
+        self.trusted.is_new(email)
+        page, party = self.go(self.trusted)
+        self.shows(page, EXISTS)
+        # Someone else signs in on this browser, at the same client, but not by this page.
+        other, _ = self.user("other-" + email)
+        self.signed_in(Party(self, self.spa, prompt="login"), other)
+        self.assertIsNone(self.owner(self.trusted))
+
+    def test_a_connection_links_by_itself_if_both_sides_verified_the_address(self):
+        issuer = self.connect("oidc", "automatic", email_trust="verified", link="auto")
+        email, user = self.owned()
+        issuer.is_new(email)
+        told = self.signed_in_at(issuer)
+        self.assertEqual((told["email"], self.owner(issuer)), (email, user))
+        self.told(email, "can now be used to sign in")
+        # The issuer has not verified the address.
+        second, _ = self.owned("second-" + email)
+        issuer.is_new(second, verified=False)
+        told = self.signed_in_at(issuer, self.new_visitor())
+        self.assertNotIn("email", told)
+        # The user here has not.
+        third = "third-" + email
+        attacker = self.expect(self.register(third, THEIRS), 201).json
+        issuer.is_new(third)
+        page, _ = self.go(issuer, self.new_visitor())
+        self.assertIsNone(self.owner(issuer), page.text)
+        self.expect(self.me(attacker), 200)
+
+    def test_a_connection_that_never_links_refuses(self):
+        issuer = self.connect("oidc", "separate", email_trust="verified", link="never")
+        email, user = self.owned()
+        issuer.is_new(email)
+        page, _ = self.go(issuer)
+        self.is_refused(page, REFUSED.format("separate"), issuer)
+        self.assertEqual(self.site.sql(
+            f"select count(*) from identities where user_id = '{user}'"), "1")
+
+    def test_an_account_that_an_attacker_prepared_is_taken_over(self):
+        """The attacker registered the address of the victim, and never verified it."""
+        email = self.own_email()
+        attacker = self.expect(self.register(email, THEIRS), 201).json
+        self.trusted.is_new(email)
+        page, party = self.go(self.trusted)
+        # Without a code, nothing has happened.
+        self.assertIsNone(self.owner(self.trusted))
+        self.expect(self.me(attacker), 200)
+        page = self.visitor.submit("/code", code=self.mailed_code(email))
+        told = self.identity(page, party)
+        self.assertEqual((told["email"], told["email_verified"]), (email, True))
+        self.assertEqual(self.owner(self.trusted), attacker["user_id"])
+        self.expect(self.me(attacker), 401, "session_ended")
+        self.expect(self.refresh(attacker), 401, "refresh_token_invalid")
+        self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
+
+    def test_an_attacker_at_the_issuer_gets_no_account_of_the_owner(self):
+        """The address changed hands at the issuer: the same address with another subject."""
+        email = self.own_email()
+        self.trusted.is_new(email)
+        owner = self.signed_in_at(self.trusted)
+        self.trusted.is_new(email)
+        page, _ = self.go(self.trusted, self.new_visitor())
+        self.assertEqual(page.heading.strip(), EXISTS)
+        self.assertIsNone(self.owner(self.trusted))
+        self.assertTrue(owner["sub"])
+
+    def test_spellings_of_an_address_are_one(self):
+        email, _ = self.owned()
+        for other in [email.upper(), email.replace("example.com", "EXAMPLE.com")]:
+            self.trusted.is_new(other)
+            page, _ = self.go(self.trusted, self.new_visitor())
+            self.assertEqual(page.heading.strip(), EXISTS, other)
+
+    def test_first_sign_ins_at_once_create_one_user(self):
+        self.trusted.is_new(self.own_email())
+        before = self.count_users()
+        visitors = [self.new_visitor() for _ in range(6)]
+        ways = [self.begin(self.trusted, visitor) for visitor in visitors]
+
+        def finish(index):
+            url, party = ways[index]
+            return self.identity(self.come_back(browse(url), visitors[index]), party)["sub"]
+
+        self.assertEqual(len(set(in_parallel(6, finish))), 1)
+        self.assertEqual(self.count_users(), before + 1)
+
+    def test_a_profile_is_taken_once_or_at_each_sign_in(self):
+        fresh = self.connect("oidc", "fresh", refresh_profile=True)
+        for issuer, name in [(self.trusted, "Ada Lovelace"), (fresh, "Augusta King")]:
+            issuer.is_new()
+            self.signed_in_at(issuer, self.new_visitor())
+            issuer.person.name = "Augusta King"
+            self.assertEqual(self.signed_in_at(issuer, self.new_visitor())["name"], name)
+
+    def test_a_name_that_the_user_chose_is_kept(self):
+        fresh = self.connect("oidc", "respectful", refresh_profile=True)
+        fresh.is_new()
+        self.signed_in_at(fresh)
+        self.visitor.open("/account/profile")
+        self.visitor.submit(name="My own name")
+        fresh.person.name = "Augusta King"
+        self.assertEqual(self.signed_in_at(fresh, self.new_visitor())["name"], "My own name")
+
+
+class Refusals(AccountCase):
+    def test_a_blocked_user(self):
+        self.trusted.is_new(self.own_email())
+        self.signed_in_at(self.trusted)
+        self.site.dossier("user", "block", self.owner(self.trusted), "--yes")
+        page, _ = self.go(self.trusted, visitor := self.new_visitor())
+        self.assertGreaterEqual(page.status, 400)
+        self.assertFalse(page.location)
+        self.assertNotIn("Your account", visitor.open("/account").heading)
+
+    def test_a_connection_that_creates_no_users(self):
+        issuer = self.connect("oidc", "closed", sign_up=False)
+        issuer.is_new(self.own_email())
+        before = self.count_users()
+        page, _ = self.go(issuer)
+        self.is_refused(page, CLOSED, issuer)
+        self.assertEqual(self.count_users(), before)
+
+    def test_an_app_that_is_closed(self):
+        self.trusted.is_new(known := self.own_email())
+        self.signed_in_at(self.trusted)
+        self.settings(sign_up="closed")
+        # Who has an account signs in.
+        self.assertEqual(self.signed_in_at(self.trusted, self.new_visitor())["email"], known)
+        self.trusted.is_new("new-" + known)
+        before = self.count_users()
+        page, _ = self.go(self.trusted, visitor := self.new_visitor())
+        self.is_refused(page, CLOSED, self.trusted, visitor)
+        self.assertEqual(self.count_users(), before)
+
+    def test_domains_of_addresses(self):
+        issuer = self.connect("oidc", "staff", email_trust="verified", domains=["example.com"])
+        issuer.is_new(self.own_email())
+        self.assertTrue(self.signed_in_at(issuer)["sub"])
+        for email, verified in [("a@evil.com", True), ("a@example.com.evil.com", True),
+                                ("a@sub.example.com", True), (None, True),
+                                ("example.com@evil.com", True), ("b@example.com", False)]:
+            with self.subTest(email, verified=verified):
+                issuer.is_new(email, verified=verified)
+                page, _ = self.go(issuer, visitor := self.new_visitor())
+                self.is_refused(page, REFUSED.format("staff"), issuer, visitor)
+
+    def test_a_client_that_accepts_other_methods(self):
+        strict = self.new_client("single_page", "callback_urls=https://app.example.com/callback")
+        self.site.dossier("client", "set", strict["id"], 'connections=["password"]')
+        party = Party(self, strict)
+        page = self.visitor.open(party.path)
+        self.assertFalse([path for path in page.links.values() if "/connect/" in path])
+        identifier = page.path.split("/u/")[1].split("/")[0].split("?")[0]
+        answer = self.visitor.open(f"/u/{identifier}/connect/trusted", follow=False)
+        self.assertGreaterEqual(answer.status, 400)
+        # A session by an issuer does not count for it.
+        self.trusted.is_new(self.own_email())
+        self.signed_in_at(self.trusted)
+        silent = Party(self, strict, prompt="none")
+        self.assertEqual(silent.answer(self.visitor.open(silent.path))["error"], "login_required")
+        only = self.new_client("single_page", "callback_urls=https://app.example.com/callback")
+        self.site.dossier("client", "set", only["id"], 'connections=["trusted"]')
+        silent = Party(self, only, prompt="none")
+        self.assertTrue(silent.code(self.visitor.open(silent.path)))
+
+
+class Links(AccountCase):
+    """Links and unlinks on the account page."""
+
+    def start(self, issuer, visitor=None):
+        answer = (visitor or self.visitor).open(f"/account/connect/{issuer.name}", follow=False)
+        self.assertEqual(answer.status, 302, answer.text)
+        return answer.location
+
+    def link_here(self, issuer, visitor=None):
+        return self.come_back(browse(self.start(issuer, visitor)), visitor)
+
+    def test_a_user_links_and_unlinks(self):
+        email = self.own_email()
+        self.sign_up(email)
+        self.trusted.is_new("another-" + email)
+        page = self.visitor.open("/account/identities")
+        self.shows(page, IDENTITIES)
+        self.assertIn("/account/connect/trusted", " ".join(page.links.values()))
+        page = self.link_here(self.trusted)
+        self.assertEqual(page.heading.strip(), IDENTITIES, page.text)
+        self.assertIn("trusted", page.text)
+        self.assertIn("another-" + email, page.text)
+        self.told(email, "can now be used to sign in")
+        # The address of the user stays.
+        user = self.owner(self.trusted)
+        self.assertTrue(self.stored(user).startswith(email + "|"))
+        self.assertEqual(self.signed_in_at(self.trusted, self.new_visitor())["email"], email)
+        self.visitor.open("/account/identities")
+        form = next(form for form in self.visitor.page.forms if "nlink" in form.label)
+        self.visitor.page.forms = [form]
+        self.visitor.submit()
+        if self.owner(self.trusted):
+            # A page of its own asks first.
+            self.visitor.submit()
+        self.assertIsNone(self.owner(self.trusted))
+        self.told(email, "can no longer be used to sign in")
+
+    def test_an_identity_of_another_user_is_not_taken(self):
+        self.trusted.is_new("owner-" + self.own_email())
+        owner = self.signed_in_at(self.trusted, self.new_visitor())
+        user = self.owner(self.trusted)
+        self.sign_up(self.own_email())
+        page = self.link_here(self.trusted)
+        self.assertTrue(page.errors, page.text)
+        self.assertEqual(self.owner(self.trusted), user)
+        self.assertTrue(owner["sub"])
+
+    def test_the_only_method_stays(self):
+        self.never.is_new()
+        self.signed_in_at(self.never)
+        page = self.visitor.open("/account/identities")
+        self.assertIn("never", page.text)
+        self.assertFalse([form for form in page.forms if "nlink" in form.label])
+        self.assertTrue(self.owner(self.never))
+
+    def test_two_identities_at_one_issuer(self):
+        self.sign_up(self.own_email())
+        users = set()
+        for _ in range(2):
+            self.never.is_new()
+            self.link_here(self.never)
+            users.add(self.owner(self.never))
+        self.assertEqual(len(users), 1)
+        self.assertNotIn(None, users)
+
+    def test_a_user_has_at_most_ten(self):
+        self.sign_up(self.own_email())
+        for index in range(11):
+            self.never.is_new()
+            page = self.link_here(self.never)
+            self.assertEqual(bool(self.owner(self.never)), index < 10, page.text)
+        self.assertTrue(page.errors)
+
+    def test_a_person_who_cancels_stays_on_the_account_page(self):
+        self.sign_up(self.own_email())
+        url = self.start(self.trusted)
+        self.trusted.lie(callback={"code": None, "error": "access_denied"})
+        page = self.come_back(browse(url))
+        self.assertEqual((page.heading.strip(), page.status), (IDENTITIES, 200))
+
+    def test_a_removed_connection_keeps_its_users(self):
+        issuer = self.connect("oidc", "leaving", email_trust="verified")
+        issuer.is_new(self.own_email())
+        self.signed_in_at(issuer)
+        user = self.owner(issuer)
+        run = self.remove(issuer, check=False)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("1", run.stderr)
+        self.remove(issuer, "--force")
+        self.assertEqual(self.owner(issuer), user)
+        self.create(issuer, email_trust="verified")
+        self.assertEqual(self.signed_in_at(issuer, self.new_visitor())["sub"], user)
+
+
+class Ends(AccountCase):
+    """What is left of an issuer when a user leaves."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.apple = cls.connect("apple", email_trust="verified")
+
+    def granted(self):
+        """Signs a person in at Apple. Returns the user."""
+        self.apple.is_new(self.own_email())
+        self.signed_in_at(self.apple)
+        return self.owner(self.apple)
+
+    def test_a_deletion_revokes_the_grant_at_apple(self):
+        user = self.granted()
+        stored = self.site.sql("select identity_tokens::text from identity_tokens")
+        self.assertNotIn("r-", stored)
+        count = len(self.apple.revoked)
+        self.site.dossier("user", "delete", user, "--yes")
+        wait_until(lambda: len(self.apple.revoked) > count, what="the revocation")
+        self.assertTrue(self.apple.revoked[-1].startswith("r-"))
+        self.assertEqual(self.apple.refusals, [])
+        self.assertEqual(self.site.sql(
+            f"select count(*) from identity_tokens where user_id = '{user}'"), "0")
+
+    def test_an_unlink_revokes_the_grant_at_apple(self):
+        self.sign_up(self.own_email())
+        self.apple.is_new("other-" + self.own_email())
+        answer = self.visitor.open("/account/connect/apple", follow=False)
+        self.come_back(browse(answer.location))
+        count = len(self.apple.revoked)
+        self.visitor.open("/account/identities")
+        form = next(form for form in self.visitor.page.forms if "nlink" in form.label)
+        self.visitor.page.forms = [form]
+        self.visitor.submit()
+        if self.owner(self.apple):
+            self.visitor.submit()
+        wait_until(lambda: len(self.apple.revoked) > count, what="the revocation")
+
+    def test_an_export_has_the_identities_and_no_tokens(self):
+        user = self.granted()
+        text = self.site.dossier("user", "export", user, output="text")
+        found = json.dumps(json.loads(text))
+        self.assertIn(self.apple.person.subject, found)
+        for word in ["refresh_token", "sealed", "r-", *self.apple.tokens]:
+            self.assertNotIn(f'"{word}', found)
+
+    def test_a_new_master_key_keeps_connections_and_grants(self):
+        user = self.granted()
+        old = self.site.environment["DOSSIER_MASTER_KEY"]
+        new = base64.b64encode(os.urandom(32)).decode()
+        for keys in [f"{old},{new}", f"{new},{old}"]:
+            self.restart(DOSSIER_MASTER_KEY=keys)
+        self.site.dossier("key", "reencrypt")
+        self.restart(DOSSIER_MASTER_KEY=new)
+        self.apple.is_new()
+        self.assertTrue(self.signed_in_at(self.apple, self.new_visitor())["sub"])
+        count = len(self.apple.revoked)
+        self.site.dossier("user", "delete", user, "--yes")
+        wait_until(lambda: len(self.apple.revoked) > count, what="the revocation")
+
+    def test_no_secret_is_stored_or_shown(self):
+        issuer = self.connect("oidc", "sealed")
+        stored = self.site.sql("select connections::text from connections")
+        for secret in [issuer.secret, self.apple.client_key.private.splitlines()[1]]:
+            self.assertNotIn(secret, stored)
+        shown = json.dumps([self.site.dossier("connection", "list"), self.site.dossier(
+            "connection", "show", "sealed"), self.site.dossier("connection", "show", "apple")])
+        self.assertNotIn(issuer.secret, shown)
+        self.assertNotIn("PRIVATE KEY", shown)
+
+
+if __name__ == "__main__":
+    unittest.main()

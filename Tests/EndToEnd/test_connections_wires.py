@@ -1,0 +1,355 @@
+"""Sign-in at issuers by `/authorize`, by `/v1` for native apps, and by the exchanges of Auth0 and Parra."""
+
+import json
+import unittest
+import urllib.parse
+
+from asking import JSON
+from connections import SIGN_IN, ConnectionCase, browse
+from machine import wait_until
+from openid import FORM, Party, claims
+from parra import Client
+from parra_types import APIError, NetworkError
+from test_auth0 import Auth0Case
+
+EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+TYPES = "http://auth0.com/oauth/token-type/"
+REDIRECT = "com.example.app://signed-in"
+# The SHA-256 of "verifier" in base64url.
+CHALLENGE = "iMnq5o6zALKXGivsnlom_0F5_WYda32GHkxlV7mq7hQ"
+
+
+class Authorize(Auth0Case, ConnectionCase):
+    """`connection` at `/authorize`, and what Auth0's API shows afterwards."""
+
+    SCOPES = [*Auth0Case.SCOPES, "read:connections", "read:logs"]
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.google = cls.connect("google", email_trust="verified",
+                                 connection_scopes=["https://www.googleapis.com/auth/calendar.readonly"])
+        cls.upstream = cls.connect("oidc", "upstream")
+
+    def straight(self, **parameters):
+        """Opens a request that shows no page. Returns the URL at the issuer, and the request."""
+        party = Party(self, self.spa, **parameters)
+        answer = self.visitor.open(party.path, follow=False)
+        while answer.status == 303 and answer.location.startswith("/"):
+            answer = self.visitor.open(answer.location, follow=False)
+        return answer, party
+
+    def test_a_connection_is_named_by_its_name_or_auth0_s(self):
+        self.google.is_new("ada@gmail.com")
+        for name in ["google", "google-oauth2"]:
+            self.visitor = self.new_visitor()
+            answer, party = self.straight(connection=name)
+            self.assertTrue(answer.location.startswith(self.google.base + "/authorize?"), answer.text)
+            told = self.identity(self.come_back(browse(answer.location)), party)
+            self.assertEqual(told["email"], "ada@gmail.com")
+
+    def test_other_names_are_refused(self):
+        for name in ["unknown", "GOOGLE", "google-oauth2 ", "github", "a" * 300, "googl\u00e9", "%00"]:
+            answer, party = self.straight(connection=name)
+            self.assertEqual(party.answer(answer)["error"], "invalid_request", name)
+        for name in ["facebook", "windowslive", "apple"]:
+            answer, party = self.straight(connection=name)
+            told = party.answer(answer)
+            self.assertEqual((told["error"], told["error_description"]),
+                             ("invalid_request", "the connection was not found"))
+
+    def test_a_client_without_the_connection(self):
+        strict = self.new_client("single_page", "callback_urls=https://app.example.com/callback")
+        self.site.dossier("client", "set", strict["id"], 'connections=["password"]')
+        party = Party(self, strict, connection="google")
+        self.assertEqual(party.answer(self.visitor.open(party.path))["error"], "invalid_request")
+
+    def test_scopes_of_the_issuer_are_from_the_operator_s_list(self):
+        allowed, other = ("https://www.googleapis.com/auth/" + name
+                          for name in ["calendar.readonly", "gmail.readonly"])
+        answer, _ = self.straight(connection="google", connection_scope=f"{allowed} {other}")
+        scope = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(answer.location).query))["scope"]
+        self.assertIn(allowed, scope.split(" "))
+        self.assertNotIn(other, scope)
+
+    def test_a_session_is_not_asked_again(self):
+        self.google.is_new("bob@gmail.com")
+        answer, party = self.straight(connection="google")
+        self.identity(self.come_back(browse(answer.location)), party)
+        before = len(self.google.requests)
+        answer, party = self.straight(connection="google")
+        self.assertTrue(party.code(answer))
+        self.assertEqual(len(self.google.requests), before)
+
+    def test_the_api_shows_the_identity_as_auth0_does(self):
+        self.google.is_new("eve@gmail.com", picture="https://img.example.com/e.png")
+        answer, party = self.straight(connection="google")
+        user = self.identity(self.come_back(browse(answer.location)), party)["sub"]
+        shown = self.expect(self.management(
+            "GET", f"users/auth0|{user}", token=self.back_end_token()), 200).json
+        [identity] = shown["identities"]
+        self.assertEqual(
+            (identity["provider"], identity["connection"], identity["user_id"], identity["isSocial"]),
+            ("google-oauth2", "google-oauth2", self.google.person.subject, True))
+        text = json.dumps(shown)
+        for token in self.google.tokens:
+            self.assertNotIn(token, text)
+        self.assertNotIn("access_token", text)
+        found = self.expect(self.management("GET", "connections", token=self.back_end_token()), 200).json
+        self.assertEqual({one["name"] for one in found} & {"google-oauth2", "upstream"},
+                         {"google-oauth2", "upstream"})
+        self.assertNotIn(self.google.secret, json.dumps(found))
+        logs = self.expect(self.management(
+            "GET", f"users/auth0|{user}/logs", token=self.back_end_token()), 200).json
+        login = next(log for log in logs if log["type"] == "s")
+        self.assertEqual(login["connection"], "google-oauth2")
+
+
+class Native(ConnectionCase):
+    """Native apps: the code of an SDK, and the link of an account that exists."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.upstream = cls.connect("oidc", "upstream", email_trust="verified", label="Upstream & Co")
+        cls.apple = cls.connect("apple", email_trust="verified", audiences=["com.example.app"])
+        cls.apple.native_clients = ["com.example.app"]
+        cls.hidden = cls.connect("oidc", "hidden", enabled=False)
+
+    def setUp(self):
+        super().setUp()
+        for issuer in [self.upstream, self.apple]:
+            issuer.is_new(f"{issuer.name}-{self.own_email()}")
+
+    def code(self, **more):
+        return self.upstream.native_code(redirect_uri=REDIRECT, code_challenge=CHALLENGE, **more)
+
+    def enter(self, code, **body):
+        return self.post("/v1/login/connection", {
+            "connection": "upstream", "code": code, "redirect_uri": REDIRECT,
+            "code_verifier": "verifier", **body})
+
+    def test_the_buttons_of_an_app(self):
+        found = self.expect(self.site.get("/v1/connections/public"), 200).json
+        self.assertEqual([(one["name"], one["label"], one["preset"]) for one in found],
+                         [("upstream", "Upstream & Co", "oidc"), ("apple", "Apple", "apple")])
+        text = json.dumps(found)
+        for word in [self.upstream.client_id, self.upstream.secret, self.upstream.base]:
+            self.assertNotIn(word, text)
+
+    def test_the_code_of_an_sdk_signs_in(self):
+        grant = self.expect(self.enter(self.code(nonce="n-1"), nonce="n-1"), 200).json
+        me = self.me(grant).json
+        self.assertEqual((me["email"], me["email_verified"], me["name"]),
+                         (self.upstream.person.email, True, "Ada Lovelace"))
+        [identity] = self.me(grant, "/identities").json
+        self.assertEqual((identity["connection"], identity["email"], identity["name"]),
+                         ("upstream", self.upstream.person.email, "Ada Lovelace"))
+        again = self.expect(self.enter(self.code()), 200).json
+        self.assertEqual(again["user_id"], grant["user_id"])
+
+    def test_a_code_that_does_not_fit_is_refused(self):
+        used = self.code()
+        self.expect(self.enter(used), 200)
+        self.upstream.is_new()
+        for body in [{"code": used}, {"code": "forged"}, {"code_verifier": "another"},
+                     {"redirect_uri": "https://evil.example.com"}, {"nonce": "another"}]:
+            answer = self.enter(body.pop("code", None) or self.code(nonce="n-1"), **body)
+            self.expect(answer, 401, "external_token_invalid")
+        for body, status in [({"connection": "unknown"}, 404), ({"connection": "hidden"}, 404),
+                             ({"connection": 7}, 422), ({"code": ""}, 422), ({"code": "c" * 5000}, 422),
+                             ({"code": None}, 422), ({"more": 1}, 422)]:
+            self.assertEqual(self.enter(**{"code": self.code(), **body}).status, status, body)
+        self.assertIsNone(self.owner(self.upstream))
+
+    def test_an_account_with_the_address_is_linked_after_a_sign_in(self):
+        email = self.own_email()
+        owner = self.verified(email)
+        self.upstream.is_new(email)
+        answer = self.expect(self.enter(self.code()), 409, "account_exists")
+        flow = answer.json["flow"]
+        self.assertNotIn("access_token", answer.json)
+        # A stranger who learns the flow links nothing to an own account.
+        stranger = self.expect(self.register("stranger-" + email), 201).json
+        self.assertGreaterEqual(self.link(stranger, provider="pending", flow=flow).status, 400)
+        self.assertIsNone(self.owner(self.upstream))
+        grant = self.expect(self.login(email), 200).json
+        self.expect(self.link(grant, provider="pending", flow=flow), 200)
+        self.assertEqual(self.owner(self.upstream), owner["user_id"])
+        self.assertGreaterEqual(self.link(grant, provider="pending", flow=flow).status, 400)
+        self.assertGreaterEqual(self.link(grant, provider="pending", flow="x").status, 400)
+
+    def test_a_guest_keeps_id_and_data(self):
+        guest = self.site.login()
+        path = "/v1/me/custom-data"
+        self.expect(self.site.request("PUT", path, {"level": 7}, JSON, guest["access_token"]), 200)
+        token = self.upstream.native_token()
+        self.expect(self.link(guest, provider="jwt", token=token), 200)
+        self.assertEqual(self.owner(self.upstream), guest["user_id"])
+        grant = self.expect(self.enter(self.code()), 200).json
+        self.assertEqual(grant["user_id"], guest["user_id"])
+        self.assertEqual(self.me(grant, "/custom-data").json, {"level": 7})
+
+    def test_an_id_token_and_a_redirect_are_one_identity(self):
+        told = self.signed_in_at(self.upstream)
+        grant = self.expect(self.post(
+            "/v1/login/jwt", {"token": self.upstream.native_token()}), 200).json
+        self.assertEqual(grant["user_id"], told["sub"])
+        # The token of the app on the device has another audience.
+        self.signed_in_at(self.apple, self.new_visitor())
+        user = self.owner(self.apple)
+        token = self.apple.native_token(aud="com.example.app")
+        grant = self.expect(self.post("/v1/login/jwt", {"token": token}), 200).json
+        self.assertEqual(grant["user_id"], user)
+        token = self.apple.native_token(aud="com.evil.app")
+        self.expect(self.post("/v1/login/jwt", {"token": token}), 401, "external_token_invalid")
+
+    def test_a_token_of_an_issuer_follows_the_same_rules_of_addresses(self):
+        """`/v1/login/jwt` with a connection: an unverified address is not taken, a taken one is told."""
+        email = self.own_email()
+        self.verified(email)
+        self.upstream.is_new(email)
+        answer = self.post("/v1/login/jwt", {"token": self.upstream.native_token()})
+        self.expect(answer, 409, "account_exists")
+        self.upstream.is_new("unverified-" + email, verified=False)
+        grant = self.expect(self.post(
+            "/v1/login/jwt", {"token": self.upstream.native_token()}), 200).json
+        self.assertIsNone(self.me(grant).json["email"])
+
+
+class Exchange(Auth0Case, ConnectionCase):
+    """The native exchange of Auth0's SDKs."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.google = cls.connect("google", email_trust="verified", audiences=["ios.apps.example.com"])
+        cls.apple = cls.connect("apple", email_trust="verified", audiences=["com.example.app"])
+        cls.apple.native_clients = ["com.example.app"]
+        cls.facebook = cls.connect("facebook")
+
+    def setUp(self):
+        super().setUp()
+        self.google.is_new(f"{self.own_email().split('@')[0]}@gmail.com")
+        self.apple.is_new("apple-" + self.own_email())
+        self.facebook.is_new("facebook-" + self.own_email())
+
+    def exchange(self, kind, token, as_json=False, **more):
+        body = {"grant_type": EXCHANGE, "client_id": self.native["id"], "subject_token": token,
+                "subject_token_type": TYPES + kind, "scope": "openid profile email offline_access",
+                **more}
+        if as_json:
+            return self.site.request("POST", "/oauth/token", json.dumps(body), JSON)
+        return self.site.request("POST", "/oauth/token", urllib.parse.urlencode(body), FORM)
+
+    def test_each_type_by_a_form_and_by_json(self):
+        for as_json in [False, True]:
+            self.setUp()
+            name = json.dumps({"name": {"firstName": "Grace", "lastName": "Hopper"}})
+            found = {
+                "google": self.exchange("google-id-token", self.google.native_token(
+                    aud="ios.apps.example.com"), as_json),
+                "apple": self.exchange("apple-authz-code", self.apple.native_code(
+                    "com.example.app"), as_json, user_profile=name),
+                "facebook": self.exchange("facebook-info-session-access-token",
+                                          self.facebook.native_access_token(), as_json)}
+            for preset, answer in found.items():
+                with self.subTest(preset, as_json=as_json):
+                    tokens = self.expect(answer, 200).json
+                    self.assertTrue(tokens["refresh_token"])
+                    user = claims(tokens["id_token"])["sub"]
+                    self.assertEqual(self.owner(self.upstreams.issuers[preset]), user)
+            self.assertEqual(claims(found["apple"].json["id_token"])["name"], "Grace Hopper")
+            self.assertEqual(self.apple.refusals, [])
+
+    def test_tokens_of_other_apps_are_refused(self):
+        """Any app of Facebook has access tokens of its users; so has an app of Google ID tokens."""
+        for kind, token in [
+                ("facebook-info-session-access-token",
+                 self.facebook.native_access_token("another-app")),
+                ("facebook-info-session-access-token", "forged"),
+                ("google-id-token", self.google.native_token(aud="another-app")),
+                ("google-id-token", self.apple.native_token()),
+                ("apple-authz-code", "forged"), ("apple-authz-code", self.apple.native_code("com.evil")),
+                ("google-id-token", "x.y.z")]:
+            answer = self.exchange(kind, token)
+            self.assertIn(answer.status, [400, 403], answer.body)
+            self.assertIn(answer.json["error"], ["invalid_grant", "invalid_request", "access_denied"])
+        answer = self.exchange("unknown", "x")
+        self.assertIn(answer.status, [400, 403])
+        for issuer in [self.google, self.apple, self.facebook]:
+            self.assertIsNone(self.owner(issuer))
+
+    def test_a_profile_of_the_device_is_unsigned(self):
+        """It may name a new user, and nothing more."""
+        victim = self.own_email()
+        self.verified(victim)
+        for profile in ['{"email": "' + victim + '"}', "no JSON", "[]", '{"name": "x"}',
+                        json.dumps({"name": {"firstName": "n" * 10_000}})]:
+            self.apple.is_new(None)
+            answer = self.exchange("apple-authz-code", self.apple.native_code("com.example.app"),
+                                   user_profile=profile)
+            if answer.status == 200:
+                self.assertNotIn("email", claims(answer.json["id_token"]))
+
+
+class Parra(ConnectionCase):
+    """Sign in with Apple by Parra's SDK."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.plain = Client(cls.site).read_info()
+        cls.apple = cls.connect("apple", email_trust="verified", audiences=["com.example.demo"])
+        cls.apple.native_clients = ["com.example.demo"]
+
+    def sign_in(self, client, **more):
+        return client.grant(client.tokens, grant_type="sign_in_with_apple",
+                            code=self.apple.native_code("com.example.demo"),
+                            id_token=self.apple.native_token(aud="com.example.demo"), **more)
+
+    def test_the_app_offers_it_if_there_is_a_connection(self):
+        self.assertNotIn("sso", self.plain["auth"])
+        info = Client(self.site).read_info()
+        self.assertEqual(info["auth"]["sso"], {"apple": {"scopes": ["full_name", "email"]}})
+
+    def test_a_name_is_taken_once_and_the_address_of_the_token(self):
+        self.apple.is_new(self.own_email())
+        client = Client(self.site).launch()
+        user = self.sign_in(client, given_name="Grace", family_name="Hopper",
+                            email="victim@example.com")
+        self.assertEqual(user["email"], self.apple.person.email)
+        again = self.sign_in(Client(self.site).launch(), given_name="Eve", family_name="Evil")
+        self.assertEqual(again["id"], user["id"])
+        stored = self.stored(self.owner(self.apple), "given_name, family_name")
+        self.assertEqual(stored, "Grace|Hopper")
+
+    def test_tokens_of_another_app_are_refused(self):
+        self.apple.is_new(self.own_email())
+        for token in [self.apple.native_token(aud="com.evil.app"), "x.y.z"]:
+            client = Client(self.site).launch()
+            with self.assertRaises((APIError, NetworkError)):
+                client.grant(client.tokens, grant_type="sign_in_with_apple", code="forged", id_token=token)
+        self.assertIsNone(self.owner(self.apple))
+
+    def test_the_deletion_revokes_the_grant(self):
+        self.apple.is_new(self.own_email())
+        self.sign_in(Client(self.site).launch())
+        count = len(self.apple.revoked)
+        self.site.dossier("user", "delete", self.owner(self.apple), "--yes")
+        wait_until(lambda: len(self.apple.revoked) > count, what="the revocation")
+
+
+class SignUp(ConnectionCase):
+    def test_the_page_of_sign_up_has_the_buttons(self):
+        issuer = self.connect("oidc", "upstream")
+        issuer.is_new()
+        party = Party(self, self.spa)
+        self.shows(self.visitor.open(party.path), SIGN_IN)
+        page = self.visitor.open(self.visitor.page.links["Create account"])
+        url = self.press(issuer, page)
+        self.assertTrue(party.code(self.come_back(browse(url))))
+
+
+if __name__ == "__main__":
+    unittest.main()
