@@ -6,6 +6,7 @@ import json
 import re
 import urllib.parse
 
+from cases import Case
 from openid import OpenIDCase, Party, claims
 from upstream import Upstream
 
@@ -21,6 +22,10 @@ SIGN_IN = "Sign in"
 CONFIRM = "Confirm that it's you"
 ACCOUNT = "Your account"
 IDENTITIES = "Linked accounts"
+
+
+# The fields of a form that a page of an issuer posts.
+POSTED = {"Origin": "https://issuer.example", "Content-Type": "application/x-www-form-urlencoded"}
 
 
 class Back:
@@ -83,12 +88,11 @@ class ConnectionCase(OpenIDCase):
     # Connections
 
     @classmethod
-    def connect(cls, preset="oidc", name=None, app="default", algorithm="RS256", lie=None, **attributes):
-        """Adds an issuer, and a connection of an app to it. Returns the issuer."""
+    def connect(cls, preset="oidc", name=None, algorithm="RS256", **attributes):
+        """Adds an issuer, and a connection of the default app to it. Returns the issuer."""
         issuer = cls.upstreams.add(preset, name, algorithm=algorithm)
         issuer.redirect_uri = f"{cls.issuer}u/callback/{issuer.name}"
-        issuer.lie(**(lie or {}))
-        cls.create(issuer, app, **attributes)
+        cls.create(issuer, **attributes)
         return issuer
 
     @classmethod
@@ -113,13 +117,17 @@ class ConnectionCase(OpenIDCase):
         return [f"{name}={value if isinstance(value, str) else json.dumps(value)}"
                 for name, value in attributes.items()]
 
+    def attach(self, grant, **body):
+        """Links credentials to a user of `/v1`."""
+        return Case.link(self, grant, **body)
+
     # A browser
 
     def begin(self, issuer, visitor=None, party=None, **parameters):
         """Opens the page of a client's request. Returns the URL of the button, and the request."""
         visitor = visitor or self.visitor
         party = party or Party(self, self.spa, **parameters)
-        return self.press(issuer, visitor.open(party.path), visitor), party
+        return self.follow(issuer, visitor.open(party.path), visitor), party
 
     def button(self, issuer, page):
         """Returns the path of the button of an issuer on a page."""
@@ -128,7 +136,7 @@ class ConnectionCase(OpenIDCase):
         self.assertTrue(found, (page.heading, page.links))
         return found[0]
 
-    def press(self, issuer, page, visitor=None):
+    def follow(self, issuer, page, visitor=None):
         """Presses the button of an issuer. Returns the URL to which the browser is sent."""
         visitor = visitor or self.visitor
         answer = visitor.open(self.button(issuer, page), follow=False)
@@ -145,8 +153,7 @@ class ConnectionCase(OpenIDCase):
             return visitor.open(back.path)
         # Browsers send no Lax cookies with a form of another site.
         kept, visitor.cookies = visitor.cookies, {}
-        page = visitor.send("POST", back.path, back.form, follow=False, Origin="https://issuer.example", **{
-            "Content-Type": "application/x-www-form-urlencoded"})
+        page = visitor.send("POST", back.path, back.form, follow=False, **POSTED)
         self.assertEqual(visitor.cookies, {}, "a form without cookies sets none")
         visitor.cookies = kept
         if page.status != 303:
@@ -187,7 +194,7 @@ class ConnectionCase(OpenIDCase):
     # Refusals
 
     def is_refused(self, page, heading, issuer=None, visitor=None):
-        """Checks that a page says why nobody was signed in, and what the user can do."""
+        """Checks that a page refuses a sign-in, and leaves the user something to do."""
         visitor = visitor or self.visitor
         self.assertEqual(page.heading.strip(), heading, page.text)
         self.assertFalse(page.location)

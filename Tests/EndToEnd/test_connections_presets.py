@@ -35,7 +35,7 @@ class Presets(ConnectionCase):
                     self.assertTrue(told["email_verified"])
                 self.assertEqual(list(self.identities(issuer)), [issuer.person.subject])
                 self.shows(visitor.open("/account"), "Your account")
-                # What the issuer says later changes nothing.
+                # A later name of the issuer changes nothing.
                 issuer.person.name, issuer.person.given = "Augusta King", "Augusta"
                 again = self.signed_in_at(issuer, self.new_visitor())
                 self.assertEqual((again["sub"], again["name"]), (told["sub"], "Ada Lovelace"))
@@ -52,7 +52,7 @@ class Presets(ConnectionCase):
                 self.assertEqual("nonce" in query, issuer.kind.is_openid and preset != "linkedin")
                 if issuer.kind.needs_pkce:
                     self.assertEqual(query["code_challenge_method"], "S256")
-                # A sign-in that nobody asked to confirm sends none of these.
+                # Only a request to confirm the user sends these.
                 for name in ["max_age", "login_hint", "id_token_hint"]:
                     self.assertNotIn(name, query)
 
@@ -66,7 +66,8 @@ class Presets(ConnectionCase):
     def test_the_buttons_are_in_the_order_of_the_operator(self):
         page = self.visitor.open("/account")
         self.shows(page, SIGN_IN)
-        paths = [path.split("?")[0].split("/")[-1] for path in page.links.values() if "/connect/" in path]
+        paths = [path.split("?")[0].split("/")[-1] for path in page.links.values()
+                 if "/connect/" in path]
         self.assertEqual(paths, list(self.upstreams.issuers))
         for preset, title in TITLES.items():
             self.assertIn(CONTINUE.format(title), " ".join(page.text.split()))
@@ -125,7 +126,10 @@ class Presets(ConnectionCase):
         page = self.visitor.open("/account")
         path = self.button(issuer, page)
         tables = ["authorizations", "authentication_flows", "users", "identities", "sessions"]
-        count = lambda: [self.site.sql(f"select count(*) from {table}") for table in tables]  # noqa: E731
+
+        def count():
+            return [self.site.sql(f"select count(*) from {table}") for table in tables]
+
         before = count()
         for _ in range(3):
             self.assertEqual(self.visitor.open(path, follow=False).status, 302)
