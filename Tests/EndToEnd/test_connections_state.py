@@ -5,7 +5,8 @@ import threading
 import unittest
 import urllib.parse
 
-from connections import CONFIRM, FAILED, OTHER_BROWSER, SIGN_IN, ConnectionCase, browse
+from connections import (
+    CONFIRM, FAILED, OTHER_BROWSER, POSTED, SIGN_IN, ConnectionCase, browse)
 from hosted import Visitor
 
 
@@ -24,7 +25,7 @@ class State(ConnectionCase):
             issuer.is_new(f"{issuer.name}-{self.own_email()}")
 
     def refused(self, back, visitor=None, heading=None):
-        """Checks that a way back signs nobody in, and that the issuer is asked for no token."""
+        """Checks that a callback signs no user in, and that no issuer is asked for a token."""
         before = len(self.one.asked("token")) + len(self.other.asked("token"))
         page = self.come_back(back, visitor)
         self.assertEqual(len(self.one.asked("token")) + len(self.other.asked("token")), before)
@@ -65,7 +66,7 @@ class State(ConnectionCase):
         self.refused(back, stranger)
 
     def test_a_state_belongs_to_its_browser(self):
-        """An attacker sends the victim a way back that signs in as the attacker."""
+        """An attacker sends the victim a callback that signs in as the attacker."""
         attacker = self.new_visitor()
         url, _ = self.begin(self.one, attacker)
         back = browse(url)
@@ -81,7 +82,7 @@ class State(ConnectionCase):
                   or "/u/" in path][:1]
         page = visitor.open(path)
         self.shows(page, SIGN_IN)
-        page = self.come_back(browse(self.press(self.one, page, visitor)), visitor)
+        page = self.come_back(browse(self.follow(self.one, page, visitor)), visitor)
         self.assertIn("code=", page.location or page.body.decode())
 
     def test_a_browser_without_cookies_gets_an_explanation(self):
@@ -151,7 +152,7 @@ class State(ConnectionCase):
         self.assertNotIn("alert(1)", page.body.decode())
         # Another way to sign in works at once.
         self.one.honest()
-        page = self.come_back(browse(self.press(self.other, page)))
+        page = self.come_back(browse(self.follow(self.other, page)))
         self.assertTrue(party.code(page))
 
     def test_other_errors_of_an_issuer_are_told_without_its_words(self):
@@ -233,21 +234,19 @@ class Posted(ConnectionCase):
         super().setUp()
         self.apple.is_new(self.own_email())
 
-    def posted(self, back, visitor=None):
+    def posted(self, back):
         """Posts the form without cookies. Returns the answer."""
         stranger = Visitor(self.site.port)
-        return stranger.send("POST", back.path, back.form, follow=False, Origin="https://appleid.apple.com",
-                             **{"Content-Type": "application/x-www-form-urlencoded"})
+        return stranger.send("POST", back.path, back.form, follow=False, **POSTED)
 
     def test_the_form_becomes_a_parameter_of_the_same_path(self):
         url, party = self.begin(self.apple)
-        self.assertEqual(dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))["response_mode"],
-                         "form_post")
+        self.assertIn("response_mode=form_post", url)
         back = browse(url)
         answer = self.posted(back)
         self.assertEqual(answer.status, 303)
         self.assertTrue(answer.location.startswith("/u/callback/apple?"), answer.location)
-        # The code is for nobody who reads the address bar or a log.
+        # The address bar and logs do not have the code.
         for value in back.parameters.values():
             self.assertNotIn(urllib.parse.quote_plus(value), answer.location)
         # Only the browser of the sign-in can go on.
