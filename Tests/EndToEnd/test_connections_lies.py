@@ -1,4 +1,4 @@
-"""Issuers that lie or fail: nobody is signed in, and the user learns what to do."""
+"""Issuers that lie or fail: no user is signed in, and a page says what to do."""
 
 import json
 import threading
@@ -174,7 +174,7 @@ class Endpoints(ConnectionCase):
     def test_an_error_with_the_status_of_success(self):
         """GitHub answers so to a code that has expired, and to a wrong secret."""
         self.ends("github", token=Reply({
-            "error": "bad_verification_code", "error_description": "The code is incorrect or expired."}))
+            "error": "bad_verification_code", "error_description": "The code is incorrect."}))
 
     def test_a_stranger_cannot_close_a_connection(self):
         """An attacker comes back with codes that the issuer refuses."""
@@ -305,7 +305,7 @@ class PublicNetwork(ConnectionCase):
 
 
 class Deviations(ConnectionCase):
-    """What single presets do in their own way."""
+    """The deviations of single presets."""
 
     def setUp(self):
         super().setUp()
@@ -395,7 +395,8 @@ class Deviations(ConnectionCase):
     def test_google_is_authoritative_for_its_own_addresses(self):
         for email, domain, verified, taken in [
                 ("ada.g@gmail.com", None, True, True), ("ada.w@example.com", "example.com", True, True),
-                ("ada.o@example.com", None, True, False), ("ada.x@gmail.com.example.com", None, True, False),
+                ("ada.o@example.com", None, True, False),
+                ("ada.x@gmail.com.example.com", None, True, False),
                 ("ada.u@example.com", "example.com", False, False),
                 ("ada.v@gmail.com", None, False, False)]:
             with self.subTest(email):
