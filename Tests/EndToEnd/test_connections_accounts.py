@@ -57,7 +57,7 @@ class Addresses(AccountCase):
             self.trusted.person.email = email
             told = self.signed_in_at(self.trusted, self.new_visitor())
             self.assertEqual((told["sub"], told["email"]), (first["sub"], first["email"]))
-        # What the issuer says now is only in the identity.
+        # Only the identity shows the address of today.
         self.trusted.person.email = "third-" + self.own_email()
         self.signed_in_at(self.trusted, self.new_visitor())
         profile = self.site.sql("select profile from identities where subject = "
@@ -245,7 +245,7 @@ class Refusals(AccountCase):
         self.trusted.is_new(known := self.own_email())
         self.signed_in_at(self.trusted)
         self.settings(sign_up="closed")
-        # Who has an account signs in.
+        # A person with an account signs in.
         self.assertEqual(self.signed_in_at(self.trusted, self.new_visitor())["email"], known)
         self.trusted.is_new("new-" + known)
         before = self.count_users()
@@ -380,7 +380,7 @@ class Links(AccountCase):
 
 
 class Ends(AccountCase):
-    """What is left of an issuer when a user leaves."""
+    """The end of an account, and of the secrets that it needs."""
 
     @classmethod
     def setUpClass(cls):
