@@ -5,7 +5,6 @@ import unittest
 import urllib.parse
 
 from authenticator import FactorCase
-from cases import Administration
 from connections import ACCOUNT, CONFIRM, SIGN_IN, ConnectionCase, browse
 from openid import LOGOUT, Party
 
@@ -37,7 +36,7 @@ class Factors(FactorCase, ConnectionCase):
         self.set_mfa("required")
         page, _ = self.go(self.upstream)
         self.shows(page, "Set up an authenticator app")
-        # What the issuer says of factors counts only if the operator trusts it.
+        # The factors that an issuer names count only if the operator trusts it.
         self.upstream.is_new()
         self.upstream.lie(claims={"amr": ["pwd", "mfa"], "acr": MFA})
         page, _ = self.go(self.upstream, self.new_visitor())
@@ -68,7 +67,7 @@ class Factors(FactorCase, ConnectionCase):
         self.later(grant["user_id"])
         self.upstream.is_new(email)
         token = self.upstream.native_token()
-        self.expect(self.link(grant, provider="jwt", token=token), 200)
+        self.expect(self.attach(grant, provider="jwt", token=token), 200)
         self.assertEqual(self.owner(self.upstream), grant["user_id"])
         self.later(grant["user_id"])
         page, party = self.go(self.upstream)
@@ -100,7 +99,7 @@ class Reauthentication(ConnectionCase):
         """Opens a page that needs a fresh proof. Returns the URL at the issuer."""
         page = self.visitor.open("/account/delete")
         self.shows(page, CONFIRM)
-        return self.press(self.upstream, page)
+        return self.follow(self.upstream, page)
 
     def test_the_issuer_must_ask_the_person(self):
         url = self.asked_again()
@@ -111,7 +110,7 @@ class Reauthentication(ConnectionCase):
         self.assertEqual(page.path.split("?")[0], "/account/delete")
 
     def test_a_sign_in_of_long_ago_proves_nothing(self):
-        """An issuer that ignores the prompt answers with a fresh token, but an old or no `auth_time`."""
+        """An issuer that ignores the prompt sends a fresh token, but an old or no `auth_time`."""
         now = int(time.time())
         for auth_time in [now - 3600, now - 86_400, None, 0, -1, "x", str(now), now + 3600]:
             with self.subTest(auth_time):
@@ -141,9 +140,10 @@ class Reauthentication(ConnectionCase):
         self.shows(page, CONFIRM)
 
     def test_a_client_that_wants_a_fresh_sign_in(self):
-        page, party = self.visitor.open((party := Party(self, self.spa, prompt="login")).path), party
+        party = Party(self, self.spa, prompt="login")
+        page = self.visitor.open(party.path)
         self.shows(page, CONFIRM)
-        query = query_of(url := self.press(self.upstream, page))
+        query = query_of(url := self.follow(self.upstream, page))
         self.assertEqual(query["prompt"], "login")
         told = self.identity(self.come_back(browse(url)), party)
         self.assertLess(time.time() - told["auth_time"], 60)
@@ -183,7 +183,7 @@ class Prompts(ConnectionCase):
         self.signed_in_at(self.upstream)
         self.visitor.open(Party(self, self.spa, prompt="login").path)
         page = self.visitor.submit("/another")
-        self.assertEqual(query_of(self.press(self.upstream, page))["prompt"], "select_account")
+        self.assertEqual(query_of(self.follow(self.upstream, page))["prompt"], "select_account")
 
     def test_a_request_for_another_account_is_forwarded(self):
         party = Party(self, self.spa, prompt="select_account", connection="upstream")
@@ -227,8 +227,7 @@ class Prompts(ConnectionCase):
         self.assertEqual((page.heading.strip(), page.status), (SIGN_IN, 200))
 
 
-class Sessions(ConnectionCase, Administration):
-    """What ends the sessions that came from an issuer."""
+class Sessions(ConnectionCase):
 
     def test_a_deleted_connection_signs_nobody_in(self):
         issuer = self.connect("oidc", "gone")
