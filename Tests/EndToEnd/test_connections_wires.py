@@ -1,5 +1,6 @@
-"""Sign-in at issuers by `/authorize`, by `/v1` for native apps, and by the exchanges of Auth0 and Parra."""
+"""Sign-in at issuers by `/authorize`, by `/v1` for native apps, and as Auth0 and Parra exchange."""
 
+import hashlib
 import json
 import unittest
 import urllib.parse
@@ -7,7 +8,7 @@ import urllib.parse
 from asking import JSON
 from connections import SIGN_IN, ConnectionCase, browse
 from machine import wait_until
-from openid import FORM, Party, claims
+from openid import FORM, Party, base64url, claims
 from parra import Client
 from parra_types import APIError, NetworkError
 from test_auth0 import Auth0Case
@@ -15,8 +16,8 @@ from test_auth0 import Auth0Case
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 TYPES = "http://auth0.com/oauth/token-type/"
 REDIRECT = "com.example.app://signed-in"
-# The SHA-256 of "verifier" in base64url.
-CHALLENGE = "iMnq5o6zALKXGivsnlom_0F5_WYda32GHkxlV7mq7hQ"
+VERIFIER = "v" * 43
+CHALLENGE = base64url(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 class Authorize(Auth0Case, ConnectionCase):
@@ -27,8 +28,8 @@ class Authorize(Auth0Case, ConnectionCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.google = cls.connect("google", email_trust="verified",
-                                 connection_scopes=["https://www.googleapis.com/auth/calendar.readonly"])
+        cls.google = cls.connect("google", email_trust="verified", connection_scopes=[
+            "https://www.googleapis.com/auth/calendar.readonly"])
         cls.upstream = cls.connect("oidc", "upstream")
 
     def straight(self, **parameters):
@@ -95,7 +96,8 @@ class Authorize(Auth0Case, ConnectionCase):
         for token in self.google.tokens:
             self.assertNotIn(token, text)
         self.assertNotIn("access_token", text)
-        found = self.expect(self.management("GET", "connections", token=self.back_end_token()), 200).json
+        found = self.expect(self.management(
+            "GET", "connections", token=self.back_end_token()), 200).json
         self.assertEqual({one["name"] for one in found} & {"google-oauth2", "upstream"},
                          {"google-oauth2", "upstream"})
         self.assertNotIn(self.google.secret, json.dumps(found))
@@ -127,7 +129,7 @@ class Native(ConnectionCase):
     def enter(self, code, **body):
         return self.post("/v1/login/connection", {
             "connection": "upstream", "code": code, "redirect_uri": REDIRECT,
-            "code_verifier": "verifier", **body})
+            "code_verifier": VERIFIER, **body})
 
     def test_the_buttons_of_an_app(self):
         found = self.expect(self.site.get("/v1/connections/public"), 200).json
@@ -152,7 +154,7 @@ class Native(ConnectionCase):
         used = self.code()
         self.expect(self.enter(used), 200)
         self.upstream.is_new()
-        for body in [{"code": used}, {"code": "forged"}, {"code_verifier": "another"},
+        for body in [{"code": used}, {"code": "forged"}, {"code_verifier": "w" * 43},
                      {"redirect_uri": "https://evil.example.com"}, {"nonce": "another"}]:
             answer = self.enter(body.pop("code", None) or self.code(nonce="n-1"), **body)
             self.expect(answer, 401, "external_token_invalid")
@@ -171,20 +173,20 @@ class Native(ConnectionCase):
         self.assertNotIn("access_token", answer.json)
         # A stranger who learns the flow links nothing to an own account.
         stranger = self.expect(self.register("stranger-" + email), 201).json
-        self.assertGreaterEqual(self.link(stranger, provider="pending", flow=flow).status, 400)
+        self.assertGreaterEqual(self.attach(stranger, provider="pending", flow=flow).status, 400)
         self.assertIsNone(self.owner(self.upstream))
         grant = self.expect(self.login(email), 200).json
-        self.expect(self.link(grant, provider="pending", flow=flow), 200)
+        self.expect(self.attach(grant, provider="pending", flow=flow), 200)
         self.assertEqual(self.owner(self.upstream), owner["user_id"])
-        self.assertGreaterEqual(self.link(grant, provider="pending", flow=flow).status, 400)
-        self.assertGreaterEqual(self.link(grant, provider="pending", flow="x").status, 400)
+        self.assertGreaterEqual(self.attach(grant, provider="pending", flow=flow).status, 400)
+        self.assertGreaterEqual(self.attach(grant, provider="pending", flow="x").status, 400)
 
     def test_a_guest_keeps_id_and_data(self):
         guest = self.site.login()
         path = "/v1/me/custom-data"
         self.expect(self.site.request("PUT", path, {"level": 7}, JSON, guest["access_token"]), 200)
         token = self.upstream.native_token()
-        self.expect(self.link(guest, provider="jwt", token=token), 200)
+        self.expect(self.attach(guest, provider="jwt", token=token), 200)
         self.assertEqual(self.owner(self.upstream), guest["user_id"])
         grant = self.expect(self.enter(self.code()), 200).json
         self.assertEqual(grant["user_id"], guest["user_id"])
@@ -205,7 +207,7 @@ class Native(ConnectionCase):
         self.expect(self.post("/v1/login/jwt", {"token": token}), 401, "external_token_invalid")
 
     def test_a_token_of_an_issuer_follows_the_same_rules_of_addresses(self):
-        """`/v1/login/jwt` with a connection: an unverified address is not taken, a taken one is told."""
+        """An unverified address is not taken, and one that has an account is a conflict."""
         email = self.own_email()
         self.verified(email)
         self.upstream.is_new(email)
@@ -270,7 +272,8 @@ class Exchange(Auth0Case, ConnectionCase):
                 ("facebook-info-session-access-token", "forged"),
                 ("google-id-token", self.google.native_token(aud="another-app")),
                 ("google-id-token", self.apple.native_token()),
-                ("apple-authz-code", "forged"), ("apple-authz-code", self.apple.native_code("com.evil")),
+                ("apple-authz-code", "forged"),
+                ("apple-authz-code", self.apple.native_code("com.evil")),
                 ("google-id-token", "x.y.z")]:
             answer = self.exchange(kind, token)
             self.assertIn(answer.status, [400, 403], answer.body)
@@ -329,7 +332,8 @@ class Parra(ConnectionCase):
         for token in [self.apple.native_token(aud="com.evil.app"), "x.y.z"]:
             client = Client(self.site).launch()
             with self.assertRaises((APIError, NetworkError)):
-                client.grant(client.tokens, grant_type="sign_in_with_apple", code="forged", id_token=token)
+                client.grant(client.tokens, grant_type="sign_in_with_apple", code="forged",
+                             id_token=token)
         self.assertIsNone(self.owner(self.apple))
 
     def test_the_deletion_revokes_the_grant(self):
@@ -347,7 +351,7 @@ class SignUp(ConnectionCase):
         party = Party(self, self.spa)
         self.shows(self.visitor.open(party.path), SIGN_IN)
         page = self.visitor.open(self.visitor.page.links["Create account"])
-        url = self.press(issuer, page)
+        url = self.follow(issuer, page)
         self.assertTrue(party.code(self.come_back(browse(url))))
 
 
