@@ -1,0 +1,273 @@
+"""Sign-in at issuers in Chromium: the issuer is another site, with a page of its own."""
+
+import pathlib
+import tempfile
+import unittest
+import urllib.parse
+
+from browser import Pages
+from connections import CONTINUE, OTHER_BROWSER, SIGN_IN, ConnectionCase
+from hosted_browser import BrowserCase
+from openid import Party
+
+LISTEN = """
+window.messages = [];
+addEventListener("message", (event) => messages.push({origin: event.origin, data: event.data}));
+"""
+# What realm-web does: the page that opens the window, and the one to which the window returns.
+OPENER = """
+const [server, redirect] = given;
+const state = "abcdefghijkl", key = `realm-web:oauth2:state(${state}):result`;
+const device = btoa(JSON.stringify({platform: "web", platformVersion: "1", sdkVersion: "2.0.1"}));
+const query = new URLSearchParams({state, redirect, device});
+window.result = new Promise((resolve, reject) => {
+  addEventListener("storage", (event) => {
+    if (event.key === key && event.newValue) resolve(JSON.parse(event.newValue));
+  });
+  const path = "/api/client/v2.0/app/default/auth/providers/oauth2-google/login";
+  const popup = open(`${server}${path}?${query}`, "realm");
+  const timer = setInterval(() => {
+    if (popup.closed) { clearInterval(timer); setTimeout(() => reject("Window closed"), 1000); }
+  }, 100);
+});
+window.result.catch(() => {});
+return null;
+"""
+HANDLED = """<!doctype html><title>Handled</title><h1>Handled</h1><script>
+const found = {};
+for (const pair of location.hash.slice(1).split("&")) {
+  const [name, value] = pair.split("=");
+  found[decodeURIComponent(name)] = decodeURIComponent(value);
+}
+localStorage.setItem(
+  `realm-web:oauth2:state(${found._baas_state}):result`, JSON.stringify(found));
+window.close();
+</script>"""
+
+
+class ConnectionBrowserCase(ConnectionCase, BrowserCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory(prefix="dossier-pages-")
+        cls.addClassCleanup(folder.cleanup)
+        for name, text in [("index.html", "<!doctype html><title>App</title><h1>App</h1>"),
+                           ("handled.html", HANDLED)]:
+            (pathlib.Path(folder.name) / name).write_text(text)
+        cls.pages = Pages(folder.name)
+        cls.addClassCleanup(cls.pages.stop)
+        cls.home = f"{cls.pages.origin}/index.html"
+        cls.page = cls.new_client("single_page", f"callback_urls={cls.home}")
+        cls.site.dossier("client", "set", cls.page["id"], f"web_origins={cls.pages.origin}",
+                         "confirm_sign_in=false")
+        # For browsers `localhost` is another site than 127.0.0.1.
+        cls.upstreams.origin = cls.upstreams.origin.replace("127.0.0.1", "localhost")
+        cls.upstream = cls.connect("oidc", "upstream", email_trust="verified")
+        cls.apple = cls.connect("apple", email_trust="verified")
+        cls.google = cls.connect("google", email_trust="verified", app_services_redirects=[
+            f"{cls.pages.origin}/handled.html"])
+        for issuer in [cls.upstream, cls.apple, cls.google]:
+            issuer.shows_form = True
+
+    def setUp(self):
+        super().setUp()
+        for issuer in [self.upstream, self.apple, self.google]:
+            issuer.is_new(f"{issuer.name}-{self.own_email()}")
+
+    def party(self, **parameters):
+        return Party(self, self.page, redirect=self.home, **parameters)
+
+    def at(self, issuer):
+        """Waits until the browser shows the page of an issuer."""
+        self.browser.wait(lambda: self.heading() == f"Sign in at {issuer.name}", "the issuer")
+
+    def go_to(self, issuer, title):
+        self.press(CONTINUE.format(title))
+        self.at(issuer)
+
+    def allow(self):
+        self.browser.find("button[value=allow]").click()
+
+    def arrived(self, party):
+        """Waits until the client has the response. Returns the claims that it gets."""
+        driver = self.browser.driver
+        self.browser.wait(lambda: driver.current_url.startswith(self.home + "?"), "the app")
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(driver.current_url).query))
+        self.assertEqual(query["state"], party.parameters["state"])
+        tokens = self.expect(party.exchange(query["code"]), 200).json
+        return self.userinfo(tokens["access_token"]).json
+
+    def silent(self):
+        """Checks that the console is silent, so that no policy refused anything."""
+        self.assertEqual([line for line in self.browser.complaints() if "favicon" not in line], [])
+
+
+class Redirects(ConnectionBrowserCase):
+    def test_a_person_signs_in_by_a_query_and_by_a_form(self):
+        for issuer, title in [(self.upstream, "upstream"), (self.apple, "Apple")]:
+            with self.subTest(issuer.name):
+                self.browser.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+                party = self.party()
+                self.open(party.path)
+                self.assertEqual(self.heading(), SIGN_IN)
+                self.go_to(issuer, title)
+                self.allow()
+                self.assertEqual(self.arrived(party)["email"], issuer.person.email)
+                self.silent()
+
+    def test_the_button_of_the_last_time_is_marked(self):
+        party = self.party()
+        self.open(party.path)
+        self.go_to(self.upstream, "upstream")
+        self.allow()
+        self.arrived(party)
+        self.open("/account")
+        before = self.browser.find("html")
+        self.browser.find("form[action*='sign-out'] button").click()
+        self.left(before)
+        self.open(self.party(prompt="login").path)
+        if self.heading() != SIGN_IN:
+            self.press("Use another account")
+        marked = [item.text for item in self.browser.all("a") if "Last used" in item.text]
+        self.assertEqual(len(marked), 1, self.browser.find("main").text)
+        self.assertIn("upstream", marked[0])
+
+    def test_back_from_the_issuer(self):
+        party = self.party()
+        self.open(party.path)
+        self.go_to(self.upstream, "upstream")
+        self.browser.driver.back()
+        self.browser.wait(lambda: self.heading() == SIGN_IN, "the page before")
+        self.go_to(self.apple, "Apple")
+        self.browser.driver.back()
+        self.browser.wait(lambda: self.heading() == SIGN_IN, "the page before")
+        self.go_to(self.upstream, "upstream")
+        self.allow()
+        self.assertEqual(self.arrived(party)["email"], self.upstream.person.email)
+        # Back from the app does not sign in twice.
+        asked = len(self.upstream.asked("token"))
+        self.browser.driver.back()
+        self.browser.wait(lambda: self.browser.has("h1"), "a page")
+        self.assertEqual(len(self.upstream.asked("token")), asked)
+
+    def test_a_person_who_cancels_signs_in_in_another_way(self):
+        for issuer, title in [(self.upstream, "upstream"), (self.apple, "Apple")]:
+            party = self.party()
+            self.open(party.path)
+            self.go_to(issuer, title)
+            before = self.browser.find("html")
+            self.browser.find("button[value=cancel]").click()
+            self.left(before)
+            self.browser.wait(lambda: self.heading() == SIGN_IN, "the page of sign-in")
+        self.go_to(self.upstream, "upstream")
+        self.allow()
+        self.arrived(party)
+        self.silent()
+
+    def test_two_tabs(self):
+        driver = self.browser.driver
+        ways = []
+        for _ in range(2):
+            driver.switch_to.new_window("tab")
+            party = self.party()
+            self.open(party.path)
+            self.go_to(self.upstream, "upstream")
+            ways.append((driver.current_window_handle, party))
+        found = set()
+        for handle, party in reversed(ways):
+            driver.switch_to.window(handle)
+            self.allow()
+            found.add(self.arrived(party)["sub"])
+        self.assertEqual(len(found), 1)
+
+    def test_a_browser_without_the_cookie_starts_again(self):
+        """The issuer's app, or Safari in an app, returns to another browser."""
+        party = self.party()
+        self.open(party.path)
+        for issuer, title in [(self.upstream, "upstream"), (self.apple, "Apple")]:
+            self.open(party.path)
+            self.go_to(issuer, title)
+            self.browser.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+            before = self.browser.find("html")
+            self.allow()
+            self.left(before)
+            self.browser.wait(lambda: self.heading() == OTHER_BROWSER, "the page")
+            self.assertIsNone(self.owner(issuer))
+        self.press("Start again")
+        self.assertEqual(self.heading(), SIGN_IN)
+        self.go_to(self.upstream, "upstream")
+        self.allow()
+        self.arrived(party)
+
+    def test_without_scripts(self):
+        self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        party = self.party()
+        self.open(party.path)
+        self.browser.find(f"a[href*='/connect/{self.upstream.name}']").click()
+        self.at(self.upstream)
+        self.allow()
+        self.assertEqual(self.arrived(party)["email"], self.upstream.person.email)
+
+    def test_a_link_on_the_account_page(self):
+        self.sign_up_here()
+        self.open("/account/identities")
+        self.browser.find(f"a[href*='/account/connect/{self.upstream.name}']").click()
+        self.at(self.upstream)
+        before = self.browser.find("html")
+        self.allow()
+        self.left(before)
+        self.browser.wait(lambda: self.browser.driver.current_url.endswith("/account/identities"),
+                          "the account page")
+        self.assertIn("upstream", self.browser.find("main").text)
+        self.assertTrue(self.owner(self.upstream))
+        self.silent()
+
+
+class Popups(ConnectionBrowserCase):
+    def popup(self, opener):
+        driver = self.browser.driver
+        self.browser.wait(lambda: len(driver.window_handles) == 2, "the popup")
+        driver.switch_to.window(next(one for one in driver.window_handles if one != opener))
+
+    def test_a_popup_of_a_page_with_the_connection(self):
+        """As Auth0's SDK for single-page apps does."""
+        driver = self.browser.driver
+        self.browser.open(self.home)
+        self.browser.script(LISTEN)
+        opener = driver.current_window_handle
+        party = Party(self, self.page, redirect=self.pages.origin, response_mode="web_message",
+                      connection="upstream")
+        self.browser.script("open(arguments[0], 'popup')", self.server + party.path)
+        self.popup(opener)
+        self.at(self.upstream)
+        self.allow()
+        driver.switch_to.window(opener)
+        self.browser.wait(lambda: self.browser.script("return messages.length"), "a message")
+        [message] = self.browser.script("return messages")
+        self.assertEqual(message["origin"], self.server)
+        tokens = self.expect(party.exchange(message["data"]["response"]["code"]), 200).json
+        found = self.userinfo(tokens["access_token"]).json
+        self.assertEqual(found["email"], self.upstream.person.email)
+        self.browser.wait(lambda: len(driver.window_handles) == 1, "the end of the popup")
+
+    def test_the_popup_of_realm_web(self):
+        driver = self.browser.driver
+        self.google.is_new("realm@gmail.com")
+        for decision, word in [("allow", "_baas_ua"), ("cancel", "_baas_error")]:
+            with self.subTest(decision):
+                self.browser.open(self.home)
+                opener = driver.current_window_handle
+                self.browser.evaluate(OPENER, self.server, f"{self.pages.origin}/handled.html")
+                self.popup(opener)
+                self.at(self.google)
+                self.browser.find(f"button[value={decision}]").click()
+                driver.switch_to.window(opener)
+                found = self.browser.evaluate("return window.result;")
+                self.assertEqual(found["_baas_state"], "abcdefghijkl")
+                self.assertIn(word, found)
+                self.browser.wait(lambda: len(driver.window_handles) == 1, "the end of the popup")
+        self.assertTrue(self.owner(self.google))
+
+
+if __name__ == "__main__":
+    unittest.main()
