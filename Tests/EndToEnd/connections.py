@@ -12,12 +12,20 @@ from upstream import Upstream
 
 # Texts of the pages.
 CONTINUE = "Continue with {}"
-FAILED = "Sign-in with {} did not work"
-UNAVAILABLE = "{} is not available now"
-REFUSED = "This {} account can't sign in here"
-CLOSED = "There is no account yet"
+FAILED = "Sign-in with {} didn't work"
+UNAVAILABLE = "{} isn't available right now"
+REFUSED = "You can't sign in with this {} account"
+# Why an account is refused.
+NOT_ALLOWED = "accepts only some"
+CLOSED = "isn't accepting new accounts"
+TAKEN = "belongs to an account"
 OTHER_BROWSER = "Start again in this browser"
+START_AGAIN = "Start again"
+TRY_AGAIN = "Try again"
+ANOTHER_WAY = "Sign in another way"
 EXISTS = "You already have an account"
+SIGN_IN_TO_LINK = "Sign in and link"
+LINKING = "we'll link your {} account"
 SIGN_IN = "Sign in"
 CONFIRM = "Confirm that it's you"
 ACCOUNT = "Your account"
@@ -193,10 +201,11 @@ class ConnectionCase(OpenIDCase):
 
     # Refusals
 
-    def is_refused(self, page, heading, issuer=None, visitor=None):
+    def is_refused(self, page, heading, issuer=None, visitor=None, words=""):
         """Checks that a page refuses a sign-in, and leaves the user something to do."""
         visitor = visitor or self.visitor
         self.assertEqual(page.heading.strip(), heading, page.text)
+        self.assertIn(words, " ".join(page.text.split()))
         self.assertFalse(page.location)
         self.assertNotIn(b"code=", page.body)
         self.assertTrue(page.links or page.forms, page.text)
@@ -213,6 +222,12 @@ class ConnectionCase(OpenIDCase):
         finally:
             visitor.page = page
 
+    def request_of(self, page, visitor=None):
+        """Returns the id on a page by which an operator finds the request in the log."""
+        [found] = [one.headers["X-Request-Id"] for one in (visitor or self.visitor).trace
+                   if one.headers["X-Request-Id"] in page.text]
+        return found
+
     def title(self, issuer):
         return TITLES.get(issuer.preset, issuer.name)
 
@@ -220,9 +235,8 @@ class ConnectionCase(OpenIDCase):
         """Checks that a sign-in at an issuer ends with the page of a failure."""
         if page is None:
             page, _ = self.go(issuer, visitor)
+        self.request_of(page, visitor)
         self.is_refused(page, FAILED.format(self.title(issuer)), issuer, visitor)
-        # The number by which an operator finds the request in the log.
-        self.assertIn(page.headers["X-Request-Id"], page.text)
         self.assertGreaterEqual(page.status, 400)
         return page
 

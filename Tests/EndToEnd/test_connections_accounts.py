@@ -6,7 +6,9 @@ import os
 import unittest
 
 from cases import in_parallel
-from connections import CLOSED, EXISTS, IDENTITIES, REFUSED, ConnectionCase, browse
+from connections import (
+    CLOSED, EXISTS, IDENTITIES, LINKING, NOT_ALLOWED, REFUSED, SIGN_IN_TO_LINK, TAKEN, ConnectionCase,
+    browse)
 from hosted import PASSWORD
 from machine import wait_until
 from openid import Party
@@ -93,8 +95,8 @@ class Addresses(AccountCase):
         self.shows(page, EXISTS)
         self.assertIn(email, page.text)
         self.assertIsNone(self.owner(self.trusted))
-        self.visitor.open(self.link_of(page))
-        self.assertIn("trusted", " ".join(self.visitor.page.text.split()))
+        self.visitor.open(page.links[SIGN_IN_TO_LINK])
+        self.assertIn(LINKING.format("trusted"), " ".join(self.visitor.page.text.split()))
         # A wrong password links nothing.
         self.enter_password(email, "wrong password")
         self.assertIsNone(self.owner(self.trusted))
@@ -106,10 +108,6 @@ class Addresses(AccountCase):
         # From now on the button is enough.
         again = self.signed_in_at(self.trusted, self.new_visitor())
         self.assertEqual(again["sub"], told["sub"])
-
-    def link_of(self, page):
-        """Returns the path by which a page leads to the sign-in of the address."""
-        return next(path for path in page.links.values() if "/connect/" not in path)
 
     def enter_password(self, email, password):
         """Signs in at the page that is shown, which may ask for the address first."""
@@ -153,7 +151,7 @@ class Addresses(AccountCase):
         email, user = self.owned()
         issuer.is_new(email)
         page, _ = self.go(issuer)
-        self.is_refused(page, REFUSED.format("separate"), issuer)
+        self.is_refused(page, REFUSED.format("separate"), issuer, words=TAKEN)
         self.assertEqual(self.site.sql(
             f"select count(*) from identities where user_id = '{user}'"), "1")
 
@@ -238,7 +236,7 @@ class Refusals(AccountCase):
         issuer.is_new(self.own_email())
         before = self.count_users()
         page, _ = self.go(issuer)
-        self.is_refused(page, CLOSED, issuer)
+        self.is_refused(page, REFUSED.format("closed"), issuer, words=CLOSED)
         self.assertEqual(self.count_users(), before)
 
     def test_an_app_that_is_closed(self):
@@ -250,7 +248,7 @@ class Refusals(AccountCase):
         self.trusted.is_new("new-" + known)
         before = self.count_users()
         page, _ = self.go(self.trusted, visitor := self.new_visitor())
-        self.is_refused(page, CLOSED, self.trusted, visitor)
+        self.is_refused(page, REFUSED.format("trusted"), self.trusted, visitor, CLOSED)
         self.assertEqual(self.count_users(), before)
 
     def test_domains_of_addresses(self):
@@ -263,7 +261,7 @@ class Refusals(AccountCase):
             with self.subTest(email, verified=verified):
                 issuer.is_new(email, verified=verified)
                 page, _ = self.go(issuer, visitor := self.new_visitor())
-                self.is_refused(page, REFUSED.format("staff"), issuer, visitor)
+                self.is_refused(page, REFUSED.format("staff"), issuer, visitor, NOT_ALLOWED)
 
     def test_a_client_that_accepts_other_methods(self):
         strict = self.new_client("single_page", "callback_urls=https://app.example.com/callback")
@@ -377,6 +375,52 @@ class Links(AccountCase):
         self.assertEqual(self.owner(issuer), user)
         self.create(issuer, email_trust="verified")
         self.assertEqual(self.signed_in_at(issuer, self.new_visitor())["sub"], user)
+
+
+class WithoutAddress(AccountCase):
+    """Users whom an issuer gave no address."""
+
+    def setUp(self):
+        super().setUp()
+        self.never.is_new(self.own_email())
+        self.signed_in_at(self.never)
+
+    def test_all_pages_of_the_account_open(self):
+        self.settings(mfa="optional", email_code=True)
+        page = self.visitor.open("/account")
+        self.assertIn("Ada Lovelace", page.text)
+        paths = {path.split("?")[0] for path in page.links.values() if path.startswith("/account/")}
+        self.assertTrue(paths)
+        for path in sorted(paths):
+            page = self.visitor.open(path)
+            self.assertEqual(page.status, 200, path)
+            self.assertNotIn("None", page.text)
+
+    def test_an_address_is_added(self):
+        email = "added-" + self.own_email()
+        self.visitor.open("/account/address")
+        self.visitor.submit(email=email)
+        self.visitor.submit(code=self.mailed_code(email))
+        stored = self.stored(self.owner(self.never), "email, email_verified")
+        self.assertEqual(stored, f"{email}|t")
+        # The other methods of the address are open from now on.
+        self.assertEqual(self.signed_in_at(self.never, self.new_visitor())["email"], email)
+
+    def test_a_second_account_is_linked_though_no_mail_can_tell(self):
+        self.trusted.is_new()
+        answer = self.visitor.open("/account/connect/trusted", follow=False)
+        page = self.come_back(browse(answer.location))
+        self.assertEqual(page.heading.strip(), IDENTITIES, page.text)
+        self.assertEqual(self.owner(self.trusted), self.owner(self.never))
+
+    def test_the_account_is_deleted(self):
+        user = self.owner(self.never)
+        self.shows(self.visitor.open("/account/delete"), "Delete account")
+        self.assertIn(user, self.visitor.page.text)
+        self.shows(self.visitor.submit(confirmation=user), "Account deleted")
+        self.assertIsNone(self.owner(self.never))
+        # The next sign-in makes a new account.
+        self.assertNotEqual(self.signed_in_at(self.never)["sub"], user)
 
 
 class Ends(AccountCase):

@@ -175,8 +175,8 @@ class Prompts(ConnectionCase):
         query = query_of(url)
         self.assertEqual(query["login_hint"], "ada@example.com")
         self.assertIn("de", query.get("ui_locales", "de"))
-        for name in ["prompt", "max_age", "acr_values", "redirect_uri"]:
-            self.assertNotEqual(query.get(name), "login")
+        for name in ["prompt", "max_age", "acr_values"]:
+            self.assertNotIn(name, query)
 
     def test_another_account_can_be_chosen_at_the_issuer(self):
         """Otherwise the person is stuck with the one account that is signed in there."""
@@ -188,7 +188,7 @@ class Prompts(ConnectionCase):
     def test_a_request_for_another_account_is_forwarded(self):
         party = Party(self, self.spa, prompt="select_account", connection="upstream")
         answer = self.visitor.open(party.path, follow=False)
-        while answer.status == 303 and answer.location.startswith("/"):
+        while (answer.location or "").startswith("/"):
             answer = self.visitor.open(answer.location, follow=False)
         self.assertEqual(query_of(answer.location)["prompt"], "select_account")
 
@@ -218,7 +218,7 @@ class Prompts(ConnectionCase):
         self.site.dossier("client", "set", only["id"], 'connections=["upstream"]')
         party = Party(self, only)
         answer = self.visitor.open(party.path, follow=False)
-        while answer.status == 303 and answer.location.startswith("/"):
+        while (answer.location or "").startswith("/"):
             answer = self.visitor.open(answer.location, follow=False)
         self.assertTrue((answer.location or "").startswith(self.upstream.base), answer.text)
         # After an error there is a page, so that no loop begins.

@@ -6,7 +6,7 @@ import unittest
 import urllib.parse
 
 from browser import Pages
-from connections import CONTINUE, OTHER_BROWSER, SIGN_IN, ConnectionCase
+from connections import CONTINUE, OTHER_BROWSER, SIGN_IN, START_AGAIN, ConnectionCase
 from hosted_browser import BrowserCase
 from openid import Party
 
@@ -81,8 +81,10 @@ class ConnectionBrowserCase(ConnectionCase, BrowserCase):
         """Waits until the browser shows the page of an issuer."""
         self.browser.wait(lambda: self.heading() == f"Sign in at {issuer.name}", "the issuer")
 
-    def go_to(self, issuer, title):
-        self.press(CONTINUE.format(title))
+    def go_to(self, issuer):
+        button = self.browser.find(f"a[href*='/connect/{issuer.name}']")
+        self.assertIn(CONTINUE.format(self.title(issuer)), " ".join(button.text.split()))
+        button.click()
         self.at(issuer)
 
     def allow(self):
@@ -104,13 +106,13 @@ class ConnectionBrowserCase(ConnectionCase, BrowserCase):
 
 class Redirects(ConnectionBrowserCase):
     def test_a_person_signs_in_by_a_query_and_by_a_form(self):
-        for issuer, title in [(self.upstream, "upstream"), (self.apple, "Apple")]:
+        for issuer in [self.upstream, self.apple]:
             with self.subTest(issuer.name):
                 self.browser.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
                 party = self.party()
                 self.open(party.path)
                 self.assertEqual(self.heading(), SIGN_IN)
-                self.go_to(issuer, title)
+                self.go_to(issuer)
                 self.allow()
                 self.assertEqual(self.arrived(party)["email"], issuer.person.email)
                 self.silent()
@@ -118,7 +120,7 @@ class Redirects(ConnectionBrowserCase):
     def test_the_button_of_the_last_time_is_marked(self):
         party = self.party()
         self.open(party.path)
-        self.go_to(self.upstream, "upstream")
+        self.go_to(self.upstream)
         self.allow()
         self.arrived(party)
         self.open("/account")
@@ -135,13 +137,13 @@ class Redirects(ConnectionBrowserCase):
     def test_back_from_the_issuer(self):
         party = self.party()
         self.open(party.path)
-        self.go_to(self.upstream, "upstream")
+        self.go_to(self.upstream)
         self.browser.driver.back()
         self.browser.wait(lambda: self.heading() == SIGN_IN, "the page before")
-        self.go_to(self.apple, "Apple")
+        self.go_to(self.apple)
         self.browser.driver.back()
         self.browser.wait(lambda: self.heading() == SIGN_IN, "the page before")
-        self.go_to(self.upstream, "upstream")
+        self.go_to(self.upstream)
         self.allow()
         self.assertEqual(self.arrived(party)["email"], self.upstream.person.email)
         # Back from the app does not sign in twice.
@@ -151,15 +153,15 @@ class Redirects(ConnectionBrowserCase):
         self.assertEqual(len(self.upstream.asked("token")), asked)
 
     def test_a_person_who_cancels_signs_in_in_another_way(self):
-        for issuer, title in [(self.upstream, "upstream"), (self.apple, "Apple")]:
+        for issuer in [self.upstream, self.apple]:
             party = self.party()
             self.open(party.path)
-            self.go_to(issuer, title)
+            self.go_to(issuer)
             before = self.browser.find("html")
             self.browser.find("button[value=cancel]").click()
             self.left(before)
             self.browser.wait(lambda: self.heading() == SIGN_IN, "the page of sign-in")
-        self.go_to(self.upstream, "upstream")
+        self.go_to(self.upstream)
         self.allow()
         self.arrived(party)
         self.silent()
@@ -171,7 +173,7 @@ class Redirects(ConnectionBrowserCase):
             driver.switch_to.new_window("tab")
             party = self.party()
             self.open(party.path)
-            self.go_to(self.upstream, "upstream")
+            self.go_to(self.upstream)
             ways.append((driver.current_window_handle, party))
         found = set()
         for handle, party in reversed(ways):
@@ -184,18 +186,18 @@ class Redirects(ConnectionBrowserCase):
         """The issuer's app, or Safari in an app, returns to another browser."""
         party = self.party()
         self.open(party.path)
-        for issuer, title in [(self.upstream, "upstream"), (self.apple, "Apple")]:
+        for issuer in [self.upstream, self.apple]:
             self.open(party.path)
-            self.go_to(issuer, title)
+            self.go_to(issuer)
             self.browser.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
             before = self.browser.find("html")
             self.allow()
             self.left(before)
             self.browser.wait(lambda: self.heading() == OTHER_BROWSER, "the page")
             self.assertIsNone(self.owner(issuer))
-        self.press("Start again")
+        self.press(START_AGAIN)
         self.assertEqual(self.heading(), SIGN_IN)
-        self.go_to(self.upstream, "upstream")
+        self.go_to(self.upstream)
         self.allow()
         self.arrived(party)
 
@@ -203,15 +205,14 @@ class Redirects(ConnectionBrowserCase):
         self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         party = self.party()
         self.open(party.path)
-        self.browser.find(f"a[href*='/connect/{self.upstream.name}']").click()
-        self.at(self.upstream)
+        self.go_to(self.upstream)
         self.allow()
         self.assertEqual(self.arrived(party)["email"], self.upstream.person.email)
 
     def test_a_link_on_the_account_page(self):
         self.sign_up_here()
         self.open("/account/identities")
-        self.browser.find(f"a[href*='/account/connect/{self.upstream.name}']").click()
+        self.browser.find(f"a[href='/account/connect/{self.upstream.name}']").click()
         self.at(self.upstream)
         before = self.browser.find("html")
         self.allow()

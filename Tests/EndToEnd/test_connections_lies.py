@@ -5,7 +5,8 @@ import threading
 import time
 import unittest
 
-from connections import FAILED, REFUSED, SIGN_IN, UNAVAILABLE, ConnectionCase, browse
+from connections import (
+    ANOTHER_WAY, FAILED, NOT_ALLOWED, REFUSED, SIGN_IN, TRY_AGAIN, UNAVAILABLE, ConnectionCase, browse)
 from machine import wait_until
 from upstream import Reply
 from upstream_presets import CONSUMERS, TENANT
@@ -103,17 +104,23 @@ class Tokens(ConnectionCase):
         self.upstream.lie(claims={"nonce": "x"})
         email, _ = self.user()
         page, party = self.go(self.upstream)
-        path = next(path for path in page.links.values()
-                    if "/connect/" not in path and "/account" not in path)
-        self.shows(self.visitor.open(path), SIGN_IN)
+        self.assertIn("/connect/upstream", page.links[TRY_AGAIN])
+        self.shows(self.visitor.open(page.links[ANOTHER_WAY]), SIGN_IN)
         self.visitor.submit(email=email)
         page = self.visitor.submit("/password", password="correct horse battery")
         self.assertTrue(party.code(page))
 
+    def test_a_failed_sign_in_is_tried_again(self):
+        self.upstream.lie(claims={"nonce": "x"})
+        page, party = self.go(self.upstream)
+        self.upstream.honest()
+        page = self.come_back(browse(self.follow(self.upstream, page)))
+        self.assertTrue(party.code(page))
+
     def test_a_failure_is_told_to_the_operator(self):
         self.upstream.lie(claims={"nonce": "x"})
-        page = self.fails(self.upstream)
-        request = page.headers["X-Request-Id"]
+        page, _ = self.go(self.upstream)
+        request = self.request_of(page)
         lines = [line for line in self.site.log_lines() if request in json.dumps(line)]
         self.assertIn("nonce", json.dumps(lines))
         self.assertIn("upstream", json.dumps(lines))
@@ -341,7 +348,8 @@ class Deviations(ConnectionCase):
         for tenant in [other, CONSUMERS]:
             self.microsoft.is_new(tenant=tenant)
             page, _ = self.go(self.microsoft, visitor := self.new_visitor())
-            self.is_refused(page, REFUSED.format("Microsoft"), self.microsoft, visitor)
+            self.is_refused(page, REFUSED.format("Microsoft"), self.microsoft, visitor,
+                            NOT_ALLOWED)
 
     def test_microsoft_verifies_an_address_only_by_xms_edov(self):
         """An administrator of any tenant sets any address (nOAuth)."""
@@ -412,7 +420,7 @@ class Deviations(ConnectionCase):
         for domain in [None, "evil.com", "sub.example.com", "example.com.evil.com"]:
             self.google.is_new(f"{self.google.person.number}@example.com", domain=domain)
             page, _ = self.go(self.google, visitor := self.new_visitor())
-            self.is_refused(page, REFUSED.format("Google"), self.google, visitor)
+            self.is_refused(page, REFUSED.format("Google"), self.google, visitor, NOT_ALLOWED)
 
     def test_discord_may_have_no_address(self):
         self.assertEqual(self.signed_in_at(self.discord)["email"], self.discord.person.email)

@@ -6,7 +6,7 @@ import unittest
 import urllib.parse
 
 from connections import (
-    CONFIRM, FAILED, OTHER_BROWSER, POSTED, SIGN_IN, ConnectionCase, browse)
+    CONFIRM, FAILED, OTHER_BROWSER, POSTED, SIGN_IN, START_AGAIN, ConnectionCase, browse)
 from hosted import Visitor
 
 
@@ -78,9 +78,7 @@ class State(ConnectionCase):
         # The link starts the same client's request again.
         visitor = self.new_visitor()
         page = self.refused(back, visitor, OTHER_BROWSER)
-        [path] = [path for path in page.links.values() if "/authorize" in path or "/restart" in path
-                  or "/u/" in path][:1]
-        page = visitor.open(path)
+        page = visitor.open(page.links[START_AGAIN])
         self.shows(page, SIGN_IN)
         page = self.come_back(browse(self.follow(self.one, page, visitor)), visitor)
         self.assertIn("code=", page.location or page.body.decode())

@@ -36,7 +36,7 @@ class Authorize(Auth0Case, ConnectionCase):
         """Opens a request that shows no page. Returns the URL at the issuer, and the request."""
         party = Party(self, self.spa, **parameters)
         answer = self.visitor.open(party.path, follow=False)
-        while answer.status == 303 and answer.location.startswith("/"):
+        while (answer.location or "").startswith("/"):
             answer = self.visitor.open(answer.location, follow=False)
         return answer, party
 
