@@ -125,11 +125,31 @@ class Commands(CommandCase):
             run = self.site.dossier("connection", "check", name, "--app", "default", check=False)
             self.assertNotEqual(run.returncode, 0, run.stdout)
         self.upstream.honest()
+        self.upstream.lie(discovery={"scopes_supported": ["openid"]})
+        run = self.site.dossier("connection", "check", name, "--app", "default", check=False)
+        self.assertIn("email", run.stdout + run.stderr)
+        self.upstream.honest()
         # The token endpoint tells a wrong secret from a wrong code.
         self.upstream.secret = "changed at the issuer"
         run = self.site.dossier("connection", "check", name, "--app", "default", check=False)
         self.assertNotEqual(run.returncode, 0, run.stdout)
         self.assertIn("secret", run.stdout + run.stderr)
+
+    def test_a_wrong_clock_is_told(self):
+        """By the field `Date` of the issuer's response."""
+        self.create(self.upstream)
+        self.upstreams.skew = 3600
+        self.addCleanup(setattr, self.upstreams, "skew", 0)
+        run = self.site.dossier("connection", "check", self.upstream.name, "--app", "default",
+                                check=False, output="text")
+        self.assertIn("clock", run.stdout + run.stderr)
+
+    def test_doctor_repeats_the_check(self):
+        self.create(self.upstream)
+        self.upstream.lie(keys={"keys": []})
+        run = self.site.dossier("doctor", check=False, output="text")
+        self.assertIn(self.upstream.name, run.stdout + run.stderr)
+        self.assertNotEqual(run.returncode, 0)
 
     def test_doctor_warns_before_a_secret_expires(self):
         self.create(self.upstream, secret_expires_at="2020-01-01")

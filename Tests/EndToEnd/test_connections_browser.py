@@ -201,6 +201,20 @@ class Redirects(ConnectionBrowserCase):
         self.allow()
         self.arrived(party)
 
+    def test_an_address_of_an_organization_leads_to_its_issuer(self):
+        """The redirect follows a form, which the policy of the page must not stop."""
+        issuer = self.connect("oidc", "corp", email_trust="verified", domains=["corp.example"])
+        issuer.shows_form = True
+        issuer.is_new("ada@corp.example")
+        party = self.party()
+        self.open(party.path)
+        self.send(email="ada@corp.example")
+        self.at(issuer)
+        self.assertEqual(issuer.asked("authorize")[-1].query["login_hint"], "ada@corp.example")
+        self.allow()
+        self.assertEqual(self.arrived(party)["email"], "ada@corp.example")
+        self.silent()
+
     def test_without_scripts(self):
         self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         party = self.party()

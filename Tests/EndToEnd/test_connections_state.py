@@ -5,6 +5,7 @@ import threading
 import unittest
 import urllib.parse
 
+from asking import ADDRESS
 from connections import (
     CONFIRM, FAILED, OTHER_BROWSER, POSTED, SIGN_IN, START_AGAIN, ConnectionCase, browse)
 from hosted import Visitor
@@ -206,6 +207,14 @@ class State(ConnectionCase):
                       path.replace("/connect/one", "/connect/")]:
             answer = self.visitor.open(wrong, follow=False)
             self.assertGreaterEqual(answer.status, 400, wrong)
+
+    def test_starts_are_limited_by_network(self):
+        visitor = self.new_visitor(**{ADDRESS: "192.0.2.90"})
+        path = self.button(self.one, visitor.open("/account"))
+        self.settings(sign_in_pages_per_ip=3)
+        answers = [visitor.open(path, follow=False) for _ in range(6)]
+        self.assertEqual(answers[-1].status, 429)
+        self.assertFalse(answers[-1].location)
 
     def test_a_disabled_connection_is_closed(self):
         url, _ = self.begin(self.other)

@@ -1,16 +1,19 @@
 """The issuers of these tests themselves, by the client of another author: Authlib."""
 
+import hmac
 import json
 import os
 import pathlib
 import subprocess
+import time
 import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from machine import TOOLS_FOLDER
-from upstream import Upstream
+from upstream import SigningKey, Upstream
+from upstream_issuer import Refused
 from upstream_presets import PRESETS
 
 CALLBACK = "https://rp.example.com/u/callback/it"
@@ -204,6 +207,55 @@ class Issuers(unittest.TestCase):
             with self.assertRaises(urllib.error.HTTPError, msg=missing) as caught:
                 urllib.request.urlopen(url)
             caught.exception.close()
+
+    def test_apple_s_secret_is_verified(self):
+        issuer = self.add("apple", "strict-apple")
+        stranger = SigningKey("ES256", "stranger")
+        now = int(time.time())
+        good = {"iss": issuer.team_id, "sub": issuer.client_id, "aud": "https://appleid.apple.com",
+                "iat": now, "exp": now + 300}
+
+        def refused(key=issuer.client_key, kid=issuer.key_id, **changes):
+            try:
+                issuer.check_assertion(key.token({**good, **changes}, kid=kid), issuer.client_id)
+            except Refused:
+                return True
+            return False
+
+        self.assertFalse(refused())
+        for changes in [{"key": stranger}, {"kid": "another"}, {"iss": "another"}, {"sub": "another"},
+                        {"aud": "https://example.com"}, {"exp": now - 1}, {"exp": now + 20_000_000}]:
+            self.assertTrue(refused(**changes), changes)
+
+    def test_apis_of_presets_want_what_the_real_ones_want(self):
+        facebook, github = self.add("facebook", "strict-facebook"), self.add("github", "strict-github")
+
+        def status(url, **fields):
+            try:
+                with urllib.request.urlopen(urllib.request.Request(url, headers=fields)) as answer:
+                    return answer.status, json.load(answer)
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, json.load(error)
+
+        token = facebook.native_access_token()
+        bearer = {"Authorization": f"Bearer {token}"}
+        proof = hmac.new(facebook.secret.encode(), token.encode(), "sha256").hexdigest()
+        for query, code in [("", 400), ("?appsecret_proof=x", 400), (f"?appsecret_proof={proof}", 200)]:
+            self.assertEqual(status(f"{facebook.base}/me{query}", **bearer)[0], code)
+        for client in [facebook.client_id, "another"]:
+            inspected = facebook.native_access_token(client)
+            query = urllib.parse.urlencode({
+                "input_token": inspected, "access_token": f"{facebook.client_id}|{facebook.secret}"})
+            data = status(f"{facebook.base}/debug_token?{query}")[1]["data"]
+            self.assertEqual((data["app_id"], data["is_valid"]), (client, True))
+        query = urllib.parse.urlencode({"input_token": token, "access_token": "another|secret"})
+        self.assertIn("error", status(f"{facebook.base}/debug_token?{query}")[1])
+        token = github.native_access_token()
+        self.assertEqual(status(f"{github.base}/user")[0], 401)
+        for fields, code in [({"User-Agent": ""}, 403), ({}, 200)]:
+            fields["Authorization"] = f"Bearer {token}"
+            self.assertEqual(status(f"{github.base}/user", **fields)[0], code)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,17 @@
 
 import http.server
 import threading
+import time
 import urllib.parse
 
 from upstream_issuer import Issuer, Reply, Request, SigningKey
 
 
 class Upstream:
-    """A server with any number of issuers."""
+    """A server with any number of issuers. Its clock is `skew` seconds ahead."""
 
     def __init__(self):
-        self.issuers, self.keys = {}, {}
+        self.issuers, self.keys, self.skew = {}, {}, 0
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -20,6 +21,9 @@ class Upstream:
 
             def do_POST(self):
                 outer.handle(self, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+            def date_time_string(self, timestamp=None):
+                return super().date_time_string((timestamp or time.time()) + outer.skew)
 
             def log_message(self, *_):
                 pass
