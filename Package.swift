@@ -278,8 +278,17 @@ let package = Package(
       swiftSettings: domain + unchecked
     ),
     .target(
+      name: "Federation",
+      dependencies: [
+        "Accounts", "Encoding", "EventLoop", "HTTP", "JSON", "OpenIDClient", "Outbound", "Postgres",
+        "Records", "Runtime", "Sessions", "Tenancy", "WebTokens",
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "OpenID",
       dependencies: [
+        "Federation",
         "Records", "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop",
         "JSON", "Outbound",
@@ -325,6 +334,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
+        "Federation",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
@@ -365,6 +375,7 @@ let package = Package(
     .target(
       name: "AccountPages",
       dependencies: [
+        "Federation",
         "Localization", "Records",
 
         "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "HostedPages", "JSON", "OpenID",
@@ -375,6 +386,7 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
+        "Federation",
         "Records", "RateLimiting", "Accounts", "Delivery", "Encoding",
         "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "PasswordHashes", "Runtime",
         "Sessions", "Tenancy", "WireKit", "AccountPages", "HostedPages",
@@ -394,6 +406,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
+        "Federation",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -405,12 +418,13 @@ let package = Package(
     ),
     .target(
       name: "DeploymentFiles",
-      dependencies: ["CYAML", "Encoding", "JSON", "Permissions", "Records", "Tenancy"],
+      dependencies: ["CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy"],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
     .executableTarget(
       name: "dossier",
       dependencies: [
+        "Federation",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "CLinux", "Configuration", "Accounts", "Delivery",

@@ -17,7 +17,7 @@ package import WireKit
 @EventLoop package enum AccountRoutes {
   package nonisolated static let routes =
     StartPage.routes + overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
-    + AuthenticatorPages.routes + SessionPages.routes + IdentityPages.routes
+    + AuthenticatorPages.routes + SessionPages.routes + IdentityPages.routes + LinkPages.routes
     + ApplicationPages.routes + ConfirmationPages.routes + SwitchPages.routes
     + DeletionPages.routes
 

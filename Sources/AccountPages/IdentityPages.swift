@@ -1,6 +1,7 @@
 import Accounts
 import Encoding
 import EventLoop
+import Federation
 import HTTP
 import HostedPages
 import JSON
@@ -11,6 +12,7 @@ import Runtime
 import Tenancy
 import WireKit
 import Records
+import OpenIDClient
 
 /// The identities at other issuers: `/account/identities`.
 @EventLoop enum IdentityPages {
@@ -23,16 +25,14 @@ import Records
       let identities = try await Identities.list(of: visit.user, visit.context)
       return visit.response(
         with: .identities(
-          identities.compactMap { identity in
-            guard let issuer = identity.linkedName else { return nil }
-            return IdentityDescription(
-              issuer: .name(issuer),
-              linkedOn: identity.createdAt.day,
-              unlink: identities.count > 1
-                ? visit.target(path, [HiddenField("identity", identity.id.text)]) : nil
-            )
+          identities.compactMap { description(of: $0, among: identities, visit) },
+          connections: visit.app.connections.all.map { connection in
+            ConnectionButton(
+              connection.title, mark: ConnectionMark(preset: connection.preset.name),
+              to: Destination(LinkPages.path(to: connection)))
           },
-          back: .account
+          back: .account,
+          errors: visit.state.errors.pageErrors
         )
       )
     },
@@ -47,9 +47,9 @@ import Records
       (visit) async throws(Failure) in
       let id: IdentityID = try visit.call.captured("identity")
       let identities = try await Identities.list(of: visit.user, visit.context)
-      guard let issuer = identities.first(where: { $0.id == id })?.linkedName else {
-        return visit.call.redirect(to: page)
-      }
+      guard let identity = identities.first(where: { $0.id == id }),
+        let issuer = identity.connection(in: visit.app)?.title ?? identity.linkedName
+      else { return visit.call.redirect(to: page) }
       return visit.response(
         with: .unlinkIdentity(
           visit.target("\(path)/\(id)"), issuer: issuer, back: .account,
@@ -73,6 +73,25 @@ import Records
       )
     },
   ]
+}
+
+extension IdentityPages {
+  /// Returns the row of an identity; nil for one that has pages of its own.
+  private static func description(
+    of identity: IdentityInfo, among all: [IdentityInfo], _ visit: AccountVisit
+  ) -> IdentityDescription? {
+    guard let name = identity.linkedName else { return nil }
+    let connection = identity.connection(in: visit.app)
+    let account = identity.claims["email"]?.string ?? identity.claims["name"]?.string
+    return IdentityDescription(
+      issuer: .name(connection?.title ?? name),
+      mark: connection.map { ConnectionMark(preset: $0.preset.name) },
+      account: account,
+      linkedOn: identity.createdAt.day,
+      unlink: all.count > 1
+        ? visit.target(path, [HiddenField("identity", identity.id.text)]) : nil
+    )
+  }
 }
 
 /// The applications that the user has given access: `/account/applications`.
@@ -153,6 +172,9 @@ extension Timestamp {
 }
 
 extension IdentityInfo {
+  /// Returns the connection by which the user has it; nil without one.
+  func connection(in app: App) -> Connection? { app.connections.connection(of: provider) }
+
   /// The issuer or the linked address; nil for another identity.
   var linkedName: String? { provider == .linkedPassword ? subject : provider.issuer }
 }

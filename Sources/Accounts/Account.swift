@@ -63,6 +63,16 @@ package enum Accounts {
     return try await context.read(holder, app, .email, address.key, on: .exclusive).first
   }
 
+  /// Returns who has an address, and whether it is certain that the address is that user's own.
+  ///
+  /// - Returns: nil if no user has it.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func owner(
+    of address: EmailAddress, _ context: RequestContext
+  ) async throws(Failure) -> (user: UserID, isCertain: Bool)? {
+    try await find(address, context).map { ($0.user, $0.owner != nil) }
+  }
+
   /// Returns the account of an address; nil without one.
   ///
   /// An address without a user takes as long.

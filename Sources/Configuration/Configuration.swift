@@ -3,6 +3,7 @@ import AppServicesWire
 package import ArgumentParser
 import BreachedPasswords
 import Delivery
+import Federation
 import Documents
 import Encoding
 package import EventLoop
@@ -281,6 +282,7 @@ extension Configuration {
         PasswordHasher(pool: pools.passwords, cost: hashingCost),
         BreachedPasswordCheck(breachedPasswords, pool: pools.files),
         ExternalTokens(database: database, source: keySets, keys: keys), LogoutSender(notices),
+        Upstream(HTTPSource(issuerSource), allowsPlainHTTP: issuerSource.allowsPlainHTTP),
         PictureService(
           decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
           shelf: PictureStorage(folder: pictureFolder, pool: pools.files)
@@ -350,6 +352,9 @@ extension AppCatalog {
   /// The settings and data of all features and wires.
   package static let all = AppCatalog(
     settings: .all,
-    parts: [DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self, UserDataAPI.self]
+    parts: [
+      DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self, UserDataAPI.self,
+      AppConnections.self,
+    ]
   )
 }

@@ -38,6 +38,7 @@ extension Shape {
     case "key": .text(1...PropertySet.keyLimit).like("volume")
     case "app": .slug
     case "issuer": .slug.like("login-page")
+    case "connection": .slug.like("google")
     case "version": .count.like(7)
     case "kind": .documentKind
     case "picture": .text(1...100).like(.string(String(Example.picture.dropFirst(13))))

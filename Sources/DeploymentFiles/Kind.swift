@@ -1,3 +1,4 @@
+import Federation
 package import JSON
 import Permissions
 package import Records
@@ -84,6 +85,7 @@ package struct Kind: Sendable {
         scopes: ("grants", GrantsOfClient.self), settings: RecordShape([ClientSettings.self]),
         initial: ["id", "secret", "secret_sha256"]),
       Kind(IssuerRecord.self, section: "issuers", key: "name"),
+      Kind(ConnectionRecord.self, section: "connections", key: "name"),
     ]
   }
 }

@@ -25,8 +25,8 @@ package enum Placement: Hashable, Sendable {
 
   /// The tables of operators.
   private static let ofOperators = """
-    apps app_hosts clients client_grants document_schemas issuers resource_servers role_permissions
-    roles search_indexes signing_keys
+    apps app_hosts clients client_grants connections document_schemas issuers resource_servers
+    role_permissions roles search_indexes signing_keys
     """
 
   /// Each table of the schema with its placement, in the order in which they are distributed.

@@ -59,10 +59,14 @@ package enum BrowserNote: String {
   case address
   /// The id of the sign-in that waits until the user opens the link of a mail.
   case waiting
+  /// The name of the connection by which the user has last signed in.
+  case connection
   /// The page to which the account page leads back.
   case way
 
-  private var lifetime: Duration { self == .address ? Cookie.longestLifetime : .seconds(3_600) }
+  private var lifetime: Duration {
+    self == .address || self == .connection ? Cookie.longestLifetime : .seconds(3_600)
+  }
 
   /// The longest text, in bytes: browsers refuse longer cookies.
   private static let longest = 2_100

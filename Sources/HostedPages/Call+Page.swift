@@ -62,6 +62,14 @@ extension Call {
     return response
   }
 
+  /// Returns the redirect to the URL of another service, at which the user signs in.
+  package func redirect(toService url: String) -> Response {
+    var response = Response(.found, redirectingTo: url)
+    response.add(.referrerPolicy, literal: "no-referrer")
+    keepBrowser(in: &response)
+    return response
+  }
+
   /// Returns new recovery codes as a text file, in the language of the page that shows them.
   package func recoveryCodeFile(_ codes: [String], locales: [String] = []) -> Response {
     let now = CalendarTime(seconds: time(nil), nanoseconds: 0)

@@ -18,6 +18,8 @@ package enum SignInPage: String {
   case forgot
   case mailSent = "mail-sent"
   case choose
+  /// There is an account with the address of an account at another service.
+  case link
   case consent
   case confirm
 

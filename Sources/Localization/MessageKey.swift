@@ -25,6 +25,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case continueWith, lastUsed, moreSignInMethods, signedInWith, signInAnotherWay, retry, tryLater
   case connectionFailedTitle, connectionFailed, connectionFailedText, connectionUnavailable
   case connectionRefusedTitle, connectionRefused, connectionNotAllowedText
+  case connectionNotConfirmedText
   case connectionSignUpClosedText, connectionAddressTakenText
   case accountExists, accountExistsText, signInToLink, linkingNotice
   // Sign-up.
@@ -163,6 +164,7 @@ extension MessageKey {
     case .linkedOn, .grantedOn: ["day"]
     case .unlinkIdentityText, .issuerLoginMethod, .continueWith, .signedInWith, .connectionFailed,
       .connectionFailedText, .connectionUnavailable, .connectionRefused, .connectionNotAllowedText,
+      .connectionNotConfirmedText,
       .connectionSignUpClosedText, .connectionAddressTakenText, .accountExistsText, .linkingNotice,
       .signedOutIssuer:
       ["issuer"]

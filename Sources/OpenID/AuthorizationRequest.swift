@@ -33,6 +33,8 @@ package struct AuthorizationRequest: Sendable {
   package var wantsSecondFactor = false
   /// The way to sign in that the client wants; nil for any.
   package var connection: ClientSettings.Connection?
+  /// Scopes that the client asks of the service of that connection.
+  package var connectionScopes: [String] = []
   package var startsSignUp = false
   /// Whether a user who is signed in must sign in again, or sign up.
   package var needsSignIn: Bool { !prompts.isDisjoint(with: [.login, .create]) || maxAge == 0 }
@@ -108,6 +110,9 @@ extension AuthorizationRequest {
     json["hinted_user"] = hintedUser.map { .string($0.text) }
     if wantsSecondFactor { json["second_factor"] = true }
     json["connection"] = connection.map { .string($0.name) }
+    if !connectionScopes.isEmpty {
+      json["connection_scope"] = .string(connectionScopes.joined(separator: " "))
+    }
     if startsSignUp { json["sign_up"] = true }
     json["locales"] = .string(locales.joined(separator: " "))
     return .object(json)
@@ -137,6 +142,7 @@ extension AuthorizationRequest {
     hintedUser = json["hinted_user"]?.string.flatMap { UserID($0) }
     wantsSecondFactor = json["second_factor"] != nil
     connection = json["connection"]?.string.map(ClientSettings.Connection.init(name:))
+    connectionScopes = words("connection_scope")
     startsSignUp = json["sign_up"] != nil
     locales = words("locales")
   }

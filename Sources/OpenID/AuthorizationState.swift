@@ -42,6 +42,8 @@ package struct AuthorizationState: Sendable {
   ///
   /// An attacker may have copied the key of the browser before.
   package var pass: String?
+  /// The flow of an account at another service, which is linked after the user has signed in.
+  package var pendingIdentity: String?
   /// New recovery codes, until the user has seen them.
   package var recoveryCodes: [String] = []
   /// The code that has ended the authorization.
@@ -73,6 +75,7 @@ package struct AuthorizationState: Sendable {
     json["device"] = deviceSecret.map(JSON.string)
     json["last_form"] = lastForm.map(JSON.string)
     json["pass"] = pass.map(JSON.string)
+    json["pending_identity"] = pendingIdentity.map(JSON.string)
     json["recovery_codes"] = list(recoveryCodes)
     json["code"] = code.map(JSON.string)
     return .object(json)
@@ -94,6 +97,7 @@ package struct AuthorizationState: Sendable {
     deviceSecret = json["device"]?.string
     lastForm = json["last_form"]?.string
     pass = json["pass"]?.string
+    pendingIdentity = json["pending_identity"]?.string
     recoveryCodes = list("recovery_codes")
     code = json["code"]?.string
   }

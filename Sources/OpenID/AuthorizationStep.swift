@@ -1,6 +1,7 @@
 import Accounts
 import JSON
 import EventLoop
+import Federation
 import Glibc
 package import Runtime
 package import Tenancy
@@ -64,7 +65,7 @@ extension Authorizations {
     }
     if let hinted = request.hintedUser, user.user != hinted { return .otherUser(user) }
     if request.prompts.contains(.selectAccount), state.user == nil { return .chooseAccount }
-    guard isFresh(user, for: authorization), client.accepts(user) else { return .signIn }
+    guard isFresh(user, for: authorization), client.accepts(user, in: context.app) else { return .signIn }
     if request.wantsSecondFactor, !user.hasSecondFactor, !state.hasAuthenticated {
       return .stepUp(user)
     }
@@ -146,8 +147,11 @@ extension [BrowserUser] {
 
 extension Client {
   /// Returns whether a user has signed in in a way that the client accepts.
-  package func accepts(_ user: BrowserUser) -> Bool {
-    settings.allows(ClientSettings.Connection(provider: user.provider))
+  package func accepts(_ user: BrowserUser, in app: App) -> Bool {
+    let service = app.connections.connection(of: user.provider).map {
+      ClientSettings.Connection.named($0.key)
+    }
+    return settings.allows(service ?? ClientSettings.Connection(provider: user.provider))
   }
 
   /// Returns whether users are asked before the client gets tokens for a resource server.

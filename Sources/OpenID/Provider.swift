@@ -1,6 +1,7 @@
 package import Accounts
 import Encoding
 import EventLoop
+package import Federation
 import JSON
 package import Runtime
 package import Tenancy
@@ -99,6 +100,8 @@ package struct SignInMethods {
   package let takesCode: Bool
   /// Whether users can sign up with a password.
   package let takesSignUp: Bool
+  /// The other services at which users can sign in, in the order of their buttons.
+  package let connections: [Connection]
 
   /// Returns the ways for a client; nil for the account page, which accepts all of the app.
   ///
@@ -111,6 +114,7 @@ package struct SignInMethods {
     takesPassword = settings.isOpen(.password) && isAllowed(.password)
     takesCode = settings.isOpen(.emailCode) && isAllowed(.emailCode)
     takesSignUp = takesPassword && settings.signUp != .closed
+    connections = app.connections.all.filter { isAllowed(.named($0.key)) }
   }
 }
 

@@ -12,7 +12,7 @@ extension RESTWire {
     Chapter(
       title: "Signing in",
       says: "These routes need no access token. Failures are limited, by address and by network.",
-      operations: LoginResource.operations + EmailResource.codes
+      operations: LoginResource.operations + ConnectionResource.ofApps + EmailResource.codes
         + SecondFactorResource.signIn + EmailResource.verification
         + PasswordResource.operations
     ),
@@ -66,11 +66,12 @@ extension RESTWire {
     Chapter(
       title: "Operation",
       says:
-        "Apps, clients, APIs, roles, keys, issuers, indexes, schemas, events and mail, for the operator.",
+        "Apps, clients, APIs, roles, keys, issuers, connections, indexes, schemas, events and mail, for the operator.",
       operations: AppResource.operations + ClientResource.operations
         + RecordResources.resourceServers + ClientGrantResource.operations
         + RecordResources.roles + RoleResource.operations + KeyResource.operations
-        + RecordResources.issuers + IndexResource.operations + SchemaResource.operations
+        + RecordResources.issuers + RecordResources.connections
+        + ConnectionResource.ofOperators + IndexResource.operations + SchemaResource.operations
         + AuditResource.operations + MailResource.operations + RateLimitResource.operations
     ),
     Chapter(

@@ -1,5 +1,6 @@
 import Declarations
 import EventLoop
+import Federation
 import HTTP
 import JSON
 import Permissions
@@ -137,5 +138,6 @@ enum RecordResources {
       }
     }, keeping: [.providedAPI])
   static let issuers = RecordResource<IssuerRecord>.operations()
+  static let connections = RecordResource<ConnectionRecord>.operations()
   static let roles = RecordResource<RoleRecord>.operations()
 }

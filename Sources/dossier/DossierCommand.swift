@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Delivery
+import Federation
 import Permissions
 import Postgres
 import Runtime
@@ -27,7 +28,7 @@ import Tenancy
     subcommands: [
       AppCommand.self, RecordCommand<ClientRecord>.self, RecordCommand<ResourceServerRecord>.self,
       RecordCommand<RoleRecord>.self,
-      RecordCommand<IssuerRecord>.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
+      RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
       RateLimitCommand.self,
       MailCommand.self,
       IndexCommand.self, SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,

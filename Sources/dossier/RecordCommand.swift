@@ -1,4 +1,5 @@
 import ArgumentParser
+import Federation
 import HTTP
 import JSON
 import Records
@@ -44,6 +45,7 @@ extension CommandRecord {
 
 extension ResourceServerRecord: CommandRecord {}
 extension IssuerRecord: CommandRecord {}
+extension ConnectionRecord: CommandRecord {}
 
 extension RecordCommand {
   struct Create<Of: CommandRecord>: ParsableCommand {

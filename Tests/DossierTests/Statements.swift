@@ -6,6 +6,7 @@ import Postgres
 @testable import Administration
 @testable import Delivery
 @testable import Documents
+@testable import Federation
 @testable import IdentitySubjects
 @testable import OpenID
 @testable import Permissions
@@ -30,16 +31,17 @@ private let singleStatements: [any PreparedStatement] = [
   EmailChangeQueries.setSubject, EmailChangeQueries.change, EmailChangeQueries.relink,
   APIKeyQueries.make, APIKeyQueries.named, APIKeyQueries.list, APIKeyQueries.opener,
   APIKeyQueries.setDisabled, APIKeyQueries.use, APIKeyQueries.removeAll, IdentitiesQueries.list,
-  IdentitiesQueries.keepClaims, IdentitiesQueries.setAddress, IdentitiesQueries.restoreEnd,
-  IdentitiesQueries.isNoGuest, IdentitiesQueries.forgetKey, IdentitiesQueries.others,
-  IdentitiesQueries.unlink, IdentitiesQueries.removePassword, UserOriginQueries.note,
-  UserOriginQueries.wasAnonymous, UserOriginQueries.comeBack, UserOriginQueries.register,
-  UserOriginQueries.isUnused, UserOriginQueries.isBare, PresentedEmailTokenQueries.isVerified,
-  TakeoverQueries.removeFlows, TakeoverQueries.removeConsents, TakeoverQueries.removeFactors,
-  EmailAddressQueries.key, PasswordQueries.own, PasswordQueries.prepare, PasswordQueries.set,
-  PasswordQueries.remove, PasswordQueries.replace, PictureQueries.change, PictureQueries.remove,
-  PictureQueries.add, PictureQueries.show, ProfileQueries.read, ProfileQueries.text,
-  ProfileQueries.change, UserRemovalQueries.version, UserRemovalQueries.remove, UsersQueries.create,
+  IdentitiesQueries.keepClaims, IdentitiesQueries.setAddress, IdentitiesQueries.countOfIssuers,
+  IdentitiesQueries.restoreEnd, IdentitiesQueries.isNoGuest, IdentitiesQueries.forgetKey,
+  IdentitiesQueries.others, IdentitiesQueries.unlink, IdentitiesQueries.removePassword,
+  UserOriginQueries.note, UserOriginQueries.wasAnonymous, UserOriginQueries.comeBack,
+  UserOriginQueries.register, UserOriginQueries.isUnused, UserOriginQueries.isBare,
+  PresentedEmailTokenQueries.isVerified, TakeoverQueries.removeFlows,
+  TakeoverQueries.removeConsents, TakeoverQueries.removeFactors, EmailAddressQueries.key,
+  PasswordQueries.own, PasswordQueries.prepare, PasswordQueries.set, PasswordQueries.remove,
+  PasswordQueries.replace, PictureQueries.change, PictureQueries.remove, PictureQueries.add,
+  PictureQueries.show, ProfileQueries.read, ProfileQueries.text, ProfileQueries.change,
+  UserRemovalQueries.version, UserRemovalQueries.remove, UsersQueries.create,
   UsersQueries.renewHash, CredentialRowQueries.addIdentity, CredentialRowQueries.addPassword,
   CredentialRowQueries.settle, StoredAddressQueries.page, StoredAddressQueries.holder,
   StoredAddressQueries.stored, StoredAddressQueries.take, StoredAddressQueries.setAddress,
@@ -151,8 +153,9 @@ private let singleStatements: [any PreparedStatement] = [
 ]
 
 private let severalStatements: [[any PreparedStatement]] = [
-  ClientRecord.table.statements.all, ExpiredRows.all.map(\.deletion), ExpiredRows.all.map(\.page),
-  IssuerRecord.table.statements.all, ResourceServerRecord.table.statements.all,
-  RoleRecord.table.statements.all, SealedRows.all.map(\.change), SealedRows.all.map(\.page),
-  SealedRows.all.map(\.removal), SearchIndexQueries.valued,
+  ClientRecord.table.statements.all, ConnectionRecord.table.statements.all,
+  ExpiredRows.all.map(\.deletion), ExpiredRows.all.map(\.page), IssuerRecord.table.statements.all,
+  ResourceServerRecord.table.statements.all, RoleRecord.table.statements.all,
+  SealedRows.all.map(\.change), SealedRows.all.map(\.page), SealedRows.all.map(\.removal),
+  SearchIndexQueries.valued,
 ]

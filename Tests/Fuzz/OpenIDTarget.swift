@@ -56,7 +56,8 @@ extension FuzzTarget {
 
   private static func checkRequest(_ query: String) {
     guard let values = FormValues(query[...], repeating: .any),
-      let (request, fault) = try? AuthorizationParameters.request(values, of: client)
+      let (request, fault) = try? AuthorizationParameters.request(
+        values, of: client, in: .deployment)
     else { return }
     expect(
       (registered + ["https://app.example"]).contains {

@@ -10,6 +10,9 @@ package import Tenancy
 
 /// Lists, links and unlinks the identities of users.
 @EventLoop package enum Identities {
+  /// The most accounts at issuers that a user can link.
+  nonisolated static let mostOfIssuers = 10
+
   /// Returns the user's identities, oldest first.
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
@@ -135,26 +138,28 @@ package import Tenancy
     let external = try await TokenLogin.identity(
       of: token, for: nonce, accepting: isAccepted, shownBy: user, context
     )
+    return try await link(external, to: user, as: style, context)
+  }
+
+  /// Links a verified identity to the user, unless the user already has it.
+  ///
+  /// - Throws: as `linkToken`.
+  @discardableResult
+  package static func link(
+    _ external: ExternalTokens.Identity, to user: UserID, as style: SessionStyle?,
+    _ context: RequestContext
+  ) async throws(Failure) -> OpenSession? {
     @EventLoop func write(
       _ transaction: Transaction
     ) async throws(Failure) -> (VerifiedCredential?, isNew: Bool) {
-      let (app, identity) = (context.app.id, IdentityID())
-      let (provider, subject) = (external.provider, external.subject)
-      let holder = try await transaction.run(SubjectQueries.holder, app, provider, subject)
-      // A concurrent link of the same identity has finished by now, so its row is found.
       let credential = VerifiedCredential(
-        of: user, .token(provider: provider, subject: subject), at: external.signedInAt
+        of: user, .token(provider: external.provider, subject: external.subject),
+        at: external.signedInAt
       )
-      if holder.first == user {
-        external.keepClaims(of: user, in: transaction)
+      if try await !external.add(to: user, in: transaction) {
         // Not a first sign-in but a reauthentication, which only `auth_time` proves.
         return (external.authenticatedAt == nil ? nil : credential, isNew: false)
       }
-      let claim = SubjectQueries.claim
-      let claimed = transaction.send(claim, app, provider, subject, user, identity)
-      _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
-      external.keepClaims(of: user, in: transaction)
-      try await claimed.rows(undone: .identityTaken)
       return (credential, isNew: true)
     }
     guard let style else {
@@ -310,6 +315,15 @@ package enum IdentitiesQueries {
     where user_id = $1
     """)
 
+  /// Counts the identities of a user at issuers.
+  static let countOfIssuers = Statement<Int, UserID>(
+    "identities.count_of_issuers",
+    """
+    select count(*) from identities
+    where user_id = $1 and provider not in (
+      'anonymous', 'password', 'linked-password', 'email', 'api-key')
+    """)
+
   /// Returns until when a user can restore an address; no row if it cannot.
   ///
   /// - Parameter 2: whether the restore counts although the user has another address.
@@ -396,6 +410,9 @@ extension Failure {
       "Wait until the time that `until` states. Or restore the address with POST /v1/email/restore and the "
         + "token from its email, then change it with POST /v1/me/email."
     )
+  package static let tooManyIdentities = Failure("identity_limit", .conflict)
+    .titled("The user has the maximum number of accounts at issuers.")
+    .remedied("Unlink one that is no longer used.")
   package static let lastIdentity = Failure("last_identity", .conflict)
     .titled("The last login method cannot be removed.")
     .remedied("Link another login method first, or delete the user.")

@@ -31,15 +31,33 @@ package import Tenancy
     return try await signIn(external, as: style, context)
   }
 
-  static func signIn(
-    _ external: ExternalTokens.Identity, as style: SessionStyle, _ context: RequestContext
+  /// Signs in by a verified identity, and creates a user for an unknown subject.
+  ///
+  /// - Parameters:
+  ///   - external: the identity.
+  ///   - methods: the methods of a second factor that its issuer has verified; empty without one.
+  ///   - style: the protocol of the session.
+  ///   - context: the context of the request.
+  ///   - resolve: is called for an unknown subject, and returns its session; nil to create a user.
+  /// - Returns: the session.
+  /// - Throws: as `signIn` of a token; `.emailTaken` if another user has a proved address; errors of
+  ///   `resolve`.
+  package static func signIn(
+    _ external: ExternalTokens.Identity, secondFactor methods: String = "",
+    as style: SessionStyle, _ context: RequestContext,
+    _ resolve: @EventLoop () async throws(Failure) -> OpenSession? = {
+      () async throws(Failure) in nil
+    }
   ) async throws(Failure) -> OpenSession {
     if let known = try await known(external, context) {
-      return try await complete(known, external, as: style, context)
+      return try await complete(known, external, secondFactor: methods, as: style, context)
     }
+    if let session = try await resolve() { return session }
     let user = try await NewSubject(external, context)
     do throws(Failure) {
-      return try await SignIn.complete(user.credential, as: style, context) {
+      return try await SignIn.complete(
+        user.credential, secondFactor: methods, as: style, context
+      ) {
         (transaction) async throws(Failure) in
         let written = try await user.write(in: transaction)
         external.keepClaims(of: user.credential.user, in: transaction)
@@ -50,7 +68,28 @@ package import Tenancy
       guard let known = try await known(external, context) else {
         throw .databaseUnavailable(retryAfter: .seconds(1))
       }
-      return try await complete(known, external, as: style, context)
+      return try await complete(known, external, secondFactor: methods, as: style, context)
+    }
+  }
+
+  /// Signs in by an identity that the user with its address gets, and mails a notice to the user.
+  ///
+  /// Both must have verified the address: the issuer, and the user here.
+  /// - Throws: as `signIn`; `.identityTaken`.
+  package static func signIn(
+    _ external: ExternalTokens.Identity, linkedTo user: UserID, secondFactor methods: String = "",
+    as style: SessionStyle, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
+    let credential = VerifiedCredential(
+      of: user, .token(provider: external.provider, subject: external.subject),
+      at: external.signedInAt)
+    return try await SignIn.complete(
+      credential, secondFactor: methods, as: style, context
+    ) { transaction async throws(Failure) in
+      if try await external.add(to: user, in: transaction) {
+        try await Identities.finish(external.provider, of: user, in: transaction)
+      }
+      return { () async throws(Failure) in }
     }
   }
 
@@ -58,19 +97,22 @@ package import Tenancy
   ///
   /// It tries twice: on several nodes, the subject of a new user may be visible before the user.
   private static func complete(
-    _ known: VerifiedCredential, _ external: ExternalTokens.Identity, as style: SessionStyle,
-    _ context: RequestContext
+    _ known: VerifiedCredential, _ external: ExternalTokens.Identity,
+    secondFactor methods: String, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     let keep: SignIn.Writes = { (transaction) async throws(Failure) in
       external.keepClaims(of: known.user, in: transaction)
       return { () async throws(Failure) in }
     }
-    do throws(Failure) { return try await SignIn.complete(known, as: style, context, keep) } catch {
+    @EventLoop func signIn() async throws(Failure) -> OpenSession {
+      try await SignIn.complete(known, secondFactor: methods, as: style, context, keep)
+    }
+    do throws(Failure) { return try await signIn() } catch {
       guard error.is(.wrongCredentials) else { throw error }
     }
     await EventLoop.sleep(for: .milliseconds(100))
     do throws(Failure) {
-      return try await SignIn.complete(known, as: style, context, keep)
+      return try await signIn()
     } catch .wrongCredentials {
       try await RefusedLogin.record("jwt", of: known.user, context)
       throw .wrongCredentials
@@ -118,7 +160,7 @@ package import Tenancy
   }
 
   /// Returns the credential of the user who has the identity; nil if no user has it.
-  static func known(
+  package static func known(
     _ external: ExternalTokens.Identity, _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential? {
     // A concurrent login may just have created the user.
@@ -134,6 +176,28 @@ package import Tenancy
 }
 
 extension ExternalTokens.Identity {
+  /// Adds the identity to a locked user; returns whether the user did not have it.
+  ///
+  /// - Throws: `.identityTaken` if another user has it, `.databaseUnavailable`.
+  @EventLoop func add(to user: UserID, in transaction: Transaction) async throws(Failure) -> Bool {
+    let (app, identity) = (transaction.app.id, IdentityID())
+    // A concurrent link of the same identity has finished by now, so its row is found.
+    let holder = try await transaction.run(SubjectQueries.holder, app, provider, subject).first
+    guard holder != user else {
+      keepClaims(of: user, in: transaction)
+      return false
+    }
+    let count = try await transaction.run(IdentitiesQueries.countOfIssuers, user).first ?? 0
+    guard count < Identities.mostOfIssuers else {
+      throw .tooManyIdentities(limit: Identities.mostOfIssuers)
+    }
+    let claimed = transaction.send(SubjectQueries.claim, app, provider, subject, user, identity)
+    _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
+    keepClaims(of: user, in: transaction)
+    try await claimed.rows(undone: .identityTaken)
+    return true
+  }
+
   /// Sends the write of the claims in a transaction that has locked the user.
   @EventLoop func keepClaims(of user: UserID, in transaction: Transaction) {
     var patch = claims.values
@@ -155,10 +219,12 @@ extension NewSubject {
     self.init(
       credential: VerifiedCredential(
         of: UserID(), .token(provider: external.provider, subject: external.subject),
-        at: external.signedInAt, isOfNewUser: true
+        // A new user has nothing that an older sign-in could give away.
+        at: external.signedInAt == 0 ? nil : external.signedInAt, isOfNewUser: true
       ),
       context: context
     )
+    provesEmail = external.provesEmail
     let mixesScripts = context.app.accountSettings.allowsMixedScripts
     for (member, value) in external.profile {
       let isValid =

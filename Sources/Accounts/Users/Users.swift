@@ -41,6 +41,8 @@ package enum Users {
   var profile = JSONObject()
   /// The address of the profile; the database omits it if another user has it.
   var address: EmailAddress?
+  /// Whether the address is proved: the user gets it verified, or is not made.
+  var provesEmail = false
   /// The limit that the new user counts against; nil for none.
   var limit: RateLimitSet?
   let context: RequestContext
@@ -57,6 +59,7 @@ package enum Users {
       let taken = try await transaction.run(
         SubjectQueries.takeFreeAddress, app, address.key, user, identity, ServerTime()
       )
+      guard !taken.isEmpty || !provesEmail else { throw .emailTaken }
       if !taken.isEmpty { email = profile["email"]?.string }
     }
     let claimed = subject.map {
@@ -68,6 +71,11 @@ package enum Users {
       CredentialRowQueries.addIdentity, user, identity, app, provider, subject ?? user.text
     )
     let counted = limit?.sendSpending(in: transaction)
+    if provesEmail, let address {
+      // A wait for a later statement must not hide this error.
+      try await claimed?.rows(undone: .identityTaken)
+      try await Accounts.markVerified(address, of: user, in: transaction)
+    }
     return { () async throws(Failure) in
       try await claimed?.rows(undone: .identityTaken)
       try await made.rows()

@@ -1,5 +1,6 @@
 import Accounts
 import EventLoop
+import Federation
 import HTTP
 import HostedPages
 import JSON
@@ -30,7 +31,7 @@ import WireKit
       return .unregisteredRedirect(
         client: failure["client"]?.string ?? "", uri: failure["redirect_uri"]?.string ?? ""
       )
-    case .authorizationExpired, .sessionEnded, .deviceUnknown, .notLoggedIn:
+    case .redirectStateInvalid, .authorizationExpired, .sessionEnded, .deviceUnknown, .notLoggedIn:
       return .expired(restart: Destination(.account))
     case .cookiesNeeded: return .cookiesDisabled(reload: reload(call))
     case .userBlocked: return .blocked(support: support)

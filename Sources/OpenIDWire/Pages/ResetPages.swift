@@ -92,7 +92,8 @@ import WireKit
           // The token is still valid.
         }
       }
-      return session.map(visit.complete)
+      guard let session else { return nil }
+      return try await visit.complete(session)
     } catch let error where error.is(.additionalFactorRequired) {
       return try await visit.beginSecondStep(error)
     }

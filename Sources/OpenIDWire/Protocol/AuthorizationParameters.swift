@@ -1,6 +1,7 @@
 import JSON
 import Encoding
 import EventLoop
+import Federation
 import HTTP
 import OpenID
 import Runtime
@@ -41,7 +42,7 @@ struct AuthorizationParameters {
     else { throw .unknownApplication }
     self.client = client
     var request: AuthorizationRequest
-    (request, error) = try Self.request(values, of: client)
+    (request, error) = try Self.request(values, of: client, in: context.app)
     request.issuer = call.issuer
     do throws(Failure) {
       let fault: AuthorizationError?
@@ -99,7 +100,7 @@ struct AuthorizationParameters {
   /// - Returns: the request, and why the client gets an error instead of a code.
   /// - Throws: `.unregisteredRedirect`.
   static func request(
-    _ values: FormValues, of client: Client
+    _ values: FormValues, of client: Client, in app: App
   ) throws(Failure) -> (AuthorizationRequest, AuthorizationError?) {
     var request = try redirecting(values, client)
     var fault: AuthorizationError?
@@ -108,7 +109,7 @@ struct AuthorizationParameters {
       try readResponse(values, client, into: &request)
       try readProof(values, client, into: &request)
       try readPrompts(values, into: &request)
-      try readConnection(values, client, into: &request)
+      try readConnection(values, client, in: app, into: &request)
     } catch {
       fault = error
     }
@@ -236,16 +237,15 @@ struct AuthorizationParameters {
   }
 
   private static func readConnection(
-    _ values: FormValues, _ client: Client, into request: inout AuthorizationRequest
+    _ values: FormValues, _ client: Client, in app: App, into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
     guard let name = values["connection"], !name.isEmpty else { return }
-    let connection = ClientSettings.Connection(auth0Name: name)
-    // No app has connections of its own.
-    guard ClientSettings.Connection.builtIn.contains(connection),
-      client.settings.allows(connection)
-    else {
+    let builtIn = ClientSettings.Connection.builtIn.first { $0.auth0Name.hasSameBytes(as: name) }
+    let service = app.connections.named(name).map { ClientSettings.Connection.named($0.key) }
+    guard let connection = builtIn ?? service, client.settings.allows(connection) else {
       throw AuthorizationError("invalid_request", "the connection was not found")
     }
+    request.connectionScopes = Array([String](scopes: values["connection_scope"] ?? "").prefix(50))
     request.connection = connection
   }
 }

@@ -54,6 +54,9 @@ import WireKit
     }
     switch step {
     case .signIn:
+      if isFirst, case .named(let name)? = authorization.request.connection {
+        return call.redirect(to: ConnectionPages.path(to: name, of: authorization))
+      }
       let startsSignUp = authorization.request.startsSignUp
       return redirect(to: startsSignUp ? .signUp : .signIn)
     case .stepUp: return redirect(to: .signIn)

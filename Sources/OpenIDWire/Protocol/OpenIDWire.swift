@@ -18,7 +18,7 @@ package struct OpenIDWire: Wire {
   package var routes: [Route] {
     AuthorizeRoutes.routes + TokenRoutes.routes + UserInfoRoutes.routes
       + RevocationRoutes.routes + LogoutRoutes.routes + DirectLogoutRoutes.routes
-      + PasswordlessRoutes.routes + UnsupportedRoutes.routes + DiscoveryRoutes.routes
+      + PasswordlessRoutes.routes + CallbackRoutes.routes + UnsupportedRoutes.routes + DiscoveryRoutes.routes
       + PageRoutes.routes
   }
 

@@ -37,6 +37,8 @@ extension Page {
   package enum ConnectionRefusal: Sendable, CaseIterable {
     /// Its organization or the domain of its address is not allowed.
     case notAllowed
+    /// The issuer did not state that the user has just signed in there, as the client demands.
+    case notConfirmed
     /// It belongs to no user, and the app takes no new ones.
     case signUpClosed
     /// Its address belongs to a user, with whom the app does not link it.
@@ -55,6 +57,7 @@ extension Page {
     let text: MessageKey =
       switch refusal {
       case .notAllowed: .connectionNotAllowedText
+      case .notConfirmed: .connectionNotConfirmedText
       case .signUpClosed: .connectionSignUpClosedText
       case .addressTaken: .connectionAddressTakenText
       }

@@ -262,6 +262,11 @@ struct SealedRows {
       removal: "reencryption.remove_issuer"
     ),
     SealedRows(
+      "connection", "connections", ("app_id", "name"), "client_secret", prefix: "connection ",
+      page: "reencryption.connections", change: "reencryption.change_connection",
+      removal: "reencryption.remove_connection"
+    ),
+    SealedRows(
       "mail", "mail_outbox", ("mail_id", "app_id"), "sealed", prefix: "mail ", hasRest: false,
       page: "reencryption.mails", change: "reencryption.change_mail",
       removal: "reencryption.remove_mail"

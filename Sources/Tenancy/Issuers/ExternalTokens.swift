@@ -26,7 +26,7 @@ import Records
     master = keys.master
   }
 
-  /// The content of a verified token.
+  /// The content of a verified token, or what a connection has learned of its user.
   package struct Identity: Sendable {
     /// `jwt:` and the `iss`, so that users stay the same if the operator renames the issuer.
     package let provider: IdentityProvider
@@ -42,6 +42,18 @@ import Records
     package let profile: JSONObject
     /// The claims that the identity keeps.
     package let claims: IdentityClaims
+    /// Whether the address of the profile is proved, so that a new user has it verified or not at
+    /// all.
+    package var provesEmail = false
+
+    package init(
+      provider: IdentityProvider, subject: String, authenticatedAt: Int?, signedInAt: Int?,
+      profile: JSONObject, claims: IdentityClaims
+    ) {
+      (self.provider, self.subject) = (provider, subject)
+      (self.authenticatedAt, self.signedInAt) = (authenticatedAt, signedInAt)
+      (self.profile, self.claims) = (profile, claims)
+    }
   }
 
   /// The place of the subject in the claims of a token.

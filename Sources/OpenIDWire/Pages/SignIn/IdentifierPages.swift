@@ -27,14 +27,16 @@ import WireKit
   private static func signInPage(_ visit: Visit) async throws(Failure) -> Page? {
     if let page = try await stepUpPage(visit) { return page }
     let client = try visit.client()
-    let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
+    let methods = try visit.methods()
     let kept = BrowserNote.address.text(visit.call)
+    let takesAddress = methods.takesPassword || methods.takesCode || methods.connections.isEmpty
     return .signIn(
-      visit.target(.signIn),
+      takesAddress ? visit.target(.signIn) : nil,
       email: visit.state.email ?? visit.authorization.request.loginHint ?? kept ?? "",
       isRemembered: kept != nil,
       client: client?.name,
       signUp: methods.takesSignUp ? visit.link(.signUp) : nil,
+      connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )
   }
@@ -43,12 +45,13 @@ import WireKit
   private static func stepUpPage(_ visit: Visit) async throws(Failure) -> Page? {
     guard let email = try await visit.stepUpEmail() else { return nil }
     let client = try visit.client()
-    let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
+    let methods = try visit.methods()
     return .confirmIdentity(
       visit.target(.password),
       email: email,
       method: methods.takesPassword ? .password : .unsentMailCode,
       resend: methods.takesCode ? CodePages.target(visit) : nil,
+      connections: try visit.connectionButtons(),
       another: visit.target(below: "choose/another"),
       client: client?.name,
       cancel: visit.cancel,
@@ -81,7 +84,9 @@ import WireKit
     guard !visit.state.isAnother, visit.state.user == nil, !request.needsSignIn,
       request.hintedUser == nil, !request.wantsSecondFactor, request.maxAge == nil
     else { return false }
-    return try await BrowserUsers.list(visit.context).contains { client?.accepts($0) ?? true }
+    return try await BrowserUsers.list(visit.context).contains {
+      client?.accepts($0, in: visit.app) ?? true
+    }
   }
 
   // MARK: The password
@@ -124,6 +129,7 @@ import WireKit
       minimumPassword: visit.app.accountSettings.passwordMinLength,
       signIn: visit.link(.signIn),
       terms: visit.app.brandingSettings.terms,
+      connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )
   }

@@ -40,7 +40,7 @@ extension Visit {
         session = try await verb()
       }
       guard errors.isEmpty, let session else { return .errors(errors, on: page) }
-      return complete(session)
+      return try await complete(session)
     } catch let error where error.is(.additionalFactorRequired) {
       if page == .password || page == .signUp { BrowserNote.password.keep(email, call) }
       return try await beginSecondStep(error)
@@ -54,8 +54,9 @@ extension Visit {
     }
   }
 
-  /// Keeps that the user has signed in here.
-  func complete(_ session: OpenSession) -> Next {
+  /// Keeps that the user has signed in here, and links the account that waits for that.
+  func complete(_ session: OpenSession) async throws(Failure) -> Next {
+    try await linkPending(to: session.user)
     state.user = session.user
     state.hasAuthenticated = true
     state.hasActed = true

@@ -10,7 +10,7 @@ import WireKit
 @EventLoop enum SignInPages {
   nonisolated static let routes =
     IdentifierPages.routes + CodePages.routes + FactorPages.routes + ForgotPages.routes
-    + ChooserPages.routes + ConsentPages.routes + WaitingPages.routes
+    + ChooserPages.routes + ConsentPages.routes + ConnectionPages.routes + WaitingPages.routes
 
   /// Returns the route that shows a page.
   ///
@@ -27,7 +27,9 @@ import WireKit
       (call) async throws(Failure) in
       try await Visit.respond(to: call) { visit async throws(Failure) in
         visit.shown = page
-        if let page = try await show(visit) { return visit.response(with: page) }
+        if let content = try await show(visit) {
+          return visit.response(with: visit.linking(content, on: page))
+        }
         let current = visit.state.page
         return call.redirect(to: visit.path(current == page ? .signIn : current))
       }

@@ -126,8 +126,25 @@ import WireKit
     _ form: FormValues, _ work: @EventLoop (Visit, FormValues) async throws(Failure) -> Next
   ) async throws(Failure) -> Response {
     let step = form[Self.stepField].flatMap { Int($0) } ?? -1
+    return try await handle(step: step, form.bytes) { (visit) async throws(Failure) in
+      try await work(visit, form)
+    }
+  }
+
+  /// Handles a form or a response of another service, unless another request has handled it.
+  ///
+  /// - Parameters:
+  ///   - step: the number that it brings.
+  ///   - content: its bytes, which only its sender can repeat.
+  ///   - work: as for `handle(_:_:)`.
+  /// - Returns: the response.
+  /// - Throws: `.authorizationExpired`, `.databaseUnavailable`, and failures of the work.
+  func handle(
+    step: Int, _ content: [UInt8],
+    _ work: @EventLoop (Visit) async throws(Failure) -> Next
+  ) async throws(Failure) -> Response {
     let key = call.browser.key
-    let mark = key.mark(of: form.bytes, with: sentPass, context.keys.master)
+    let mark = key.mark(of: content, with: sentPass, context.keys.master)
     let isFirst =
       try hasPass
       ? await Authorizations.claim(authorization, step: step, in: key, context) : false
@@ -138,7 +155,7 @@ import WireKit
     (state.errors, state.lastForm, state.hasLedOn) = ([], mark, false)
     let next: Next
     do throws(Failure) {
-      next = try await work(self, form)
+      next = try await work(self)
     } catch {
       // The user may send the form again.
       _ = try? await Authorizations.settle(authorization, state, context)

@@ -1,0 +1,100 @@
+import Accounts
+import EventLoop
+import Federation
+import HTTP
+import HostedPages
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+import Records
+import JSON
+import Localization
+
+/// The link of an account at another service: `/account/connect/{connection}`.
+///
+/// The redirect there and back belongs to one user, who must still be the active one at its end.
+@EventLoop enum LinkPages {
+  private nonisolated static let startPath = "/account/connect/{connection}"
+  private nonisolated static let endPath = "/account/connected"
+  private nonisolated static let list = LocalPath(checked: IdentityPages.path)
+
+  nonisolated static let routes = [
+    AccountVisit.show(startPath, isFresh: true, "Send the browser to another service to link it") {
+      (visit) async throws(Failure) in
+      guard let connection = visit.app.connections.named(visit.call.text("connection")) else {
+        return visit.call.redirect(to: list)
+      }
+      let state = RedirectState(connection, to: endPath, note: visit.user.text)
+      var wishes = Redirects.Wishes()
+      wishes.choosesAccount = true
+      return try await visit.shown(connection) { () async throws(Failure) in
+        let url = try await Redirects.url(
+          at: connection, state, in: visit.call.browser.key.text, of: visit.call.issuer, wishes,
+          visit.context)
+        return visit.call.redirect(toService: url)
+      }
+    },
+    AccountVisit.show(endPath, isFresh: true, "Link the account at another service") {
+      (visit) async throws(Failure) in
+      guard let text = FormValues(visit.call.request.query)?[RedirectResponse.parameter] else {
+        return visit.call.redirect(to: list)
+      }
+      let response = try RedirectResponse(text, at: endPath, visit.context)
+      guard let connection = visit.app.connections.named(response.state.connection),
+        response.state.note.hasSameBytes(as: visit.user.text)
+      else { throw .redirectStateInvalid }
+      return try await visit.shown(connection) { () async throws(Failure) in
+        try await link(response, visit)
+      }
+    },
+  ]
+
+  /// Returns the path that begins a link.
+  static func path(to connection: Connection) -> LocalPath {
+    LocalPath(checked: "/account/connect/\(connection.key)")
+  }
+
+  private static func link(
+    _ response: RedirectResponse, _ visit: AccountVisit
+  ) async throws(Failure) -> Response {
+    let account = try await Redirects.account(
+      from: response, in: visit.call.knownBrowser?.text, of: visit.call.issuer, visit.context)
+    guard let account else { return visit.call.redirect(to: list) }
+    let session: OpenSession?
+    do throws(Failure) {
+      session = try await account.link(to: visit.user, as: .pages, visit.context)
+    } catch .identityTaken {
+      return try visit.response(to: [FormError(.identityTaken)], of: list)
+    } catch .tooManyIdentities {
+      return try visit.response(to: [FormError(.identityLimit)], of: list)
+    }
+    return visit.keep(session, in: try visit.report(.identityLinked, on: list))
+  }
+}
+
+extension AccountVisit {
+  /// Runs a step of a link, and shows a page for what goes wrong at the service.
+  fileprivate func shown(
+    _ connection: Connection, _ work: @EventLoop () async throws(Failure) -> Response
+  ) async throws(Failure) -> Response {
+    do throws(Failure) { return try await work() } catch {
+      let back = Link.account(Destination(LocalPath(checked: IdentityPages.path)))
+      let page: Page
+      switch error {
+      case .connectionFailed:
+        page = .connectionFailed(
+          connection.title, requestID: "\(call.request.id)",
+          again: Destination(LinkPages.path(to: connection)), other: back)
+      case .connectionUnavailable:
+        page = .connectionUnavailable(connection.title, wait: error.retryAfter, other: back)
+      case .identityNotAllowed: page = .connectionRefused(connection.title, .notAllowed, other: back)
+      default: throw error
+      }
+      call.failure = error
+      return call.response(with: page, error.type.status)
+    }
+  }
+}

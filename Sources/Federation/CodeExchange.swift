@@ -1,0 +1,194 @@
+import Encoding
+import EventLoop
+import Glibc
+import JSON
+import OpenIDClient
+import Outbound
+import Runtime
+import Sessions
+import Tenancy
+import WebTokens
+import Records
+
+/// The exchange of a code for the account of a user: the last calls of a sign-in at a service.
+@EventLoop struct CodeExchange {
+  let code: String
+  let redirectURI: String?
+  let verifier: String?
+  let nonce: IDTokenRules.NonceRule
+  /// A name that came with the code, unsigned, for a new user.
+  let name: StatedName?
+
+  /// Returns the account.
+  ///
+  /// - Parameters:
+  ///   - provider: the service.
+  ///   - connection: the connection.
+  ///   - isFresh: whether the user must have authenticated there just now.
+  ///   - context: the context of the request.
+  /// - Throws: `SignInFault` with the rule that an answer breaks, or a failure.
+  func account(
+    at provider: Provider, of connection: Connection, isFresh: Bool, _ context: RequestContext
+  ) async throws(SignInFault) -> ConnectedAccount {
+    let upstream = context.upstream
+    let credentials = try SignInFault.failure { () throws(Failure) in
+      try connection.credentials(context)
+    }
+    let request = try SignInFault.rule { () throws(OpenIDClientError) in
+      try TokenRequest(
+        exchanging: code, redirectURI: redirectURI, verifier: verifier, credentials, at: provider,
+        now: time(nil))
+    }
+    let answer = try await send(HTTPCall(request), upstream, connection)
+    let tokens = try SignInFault.rule { () throws(OpenIDClientError) in
+      try TokenResponse(status: answer.status, body: answer.body, of: provider)
+    }
+    var claims: IDTokenClaims?
+    if let token = tokens.idToken {
+      let rules = IDTokenRules(
+        provider, audiences: [connection.clientID], nonce: nonce, accessToken: tokens.accessToken)
+      claims = try await Redirects.verified(token, by: rules, at: provider, of: connection, context)
+    }
+    if isFresh { try Self.requireFresh(claims, context) }
+    var userinfo: [Userinfo] = []
+    for request in provider.userinfoRequests(
+      after: claims, accessToken: tokens.accessToken, credentials)
+    {
+      var call = HTTPCall(request.url)
+      call.authorize(byBearer: request.bearer)
+      let answer = try await send(call, upstream, connection)
+      let read = try SignInFault.rule { () throws(OpenIDClientError) in
+        try request.answer(status: answer.status, body: answer.body)
+      }
+      if let read { userinfo.append(read) }
+    }
+    return try SignInFault.rule { () throws(OpenIDClientError) in
+      let profile = try Redirects.profile(
+        claims, userinfo, at: provider, of: connection, stated: name)
+      return ConnectedAccount(profile, claims, of: connection)
+    }
+  }
+
+  private func send(
+    _ call: HTTPCall, _ upstream: Upstream, _ connection: Connection
+  ) async throws(SignInFault) -> HTTPAnswer {
+    do throws(Failure) { return try await upstream.send(call, to: connection) } catch {
+      throw .failure(error)
+    }
+  }
+
+  /// Checks that a service states that the user has just authenticated there.
+  ///
+  /// A silent redirect gets a new `iat` too, so only `auth_time` counts.
+  private static func requireFresh(
+    _ claims: IDTokenClaims?, _ context: RequestContext
+  ) throws(SignInFault) {
+    let age = context.app.sessionSettings.proofLifetime.wholeSeconds
+    guard let at = claims?.authenticatedAt, at > time(nil) - age else {
+      throw .failure(.freshSignInUnproved)
+    }
+  }
+}
+
+extension Redirects {
+  /// Verifies an ID token, and returns its claims.
+  static func verified(
+    _ text: String, by rules: IDTokenRules, at provider: Provider, of connection: Connection,
+    _ context: RequestContext
+  ) async throws(SignInFault) -> IDTokenClaims {
+    let token = try SignInFault.rule { () throws(OpenIDClientError) in
+      try IDTokenRules.parse(text)
+    }
+    let isSigned: Bool
+    do throws(Failure) {
+      isSigned = try await context.upstream.hasSigned(
+        token, provider, of: connection, for: context.address.network)
+    } catch {
+      throw .failure(error)
+    }
+    guard isSigned else {
+      throw .engine(.invalidIDToken(rule: "its signature is not the issuer's"))
+    }
+    return try SignInFault.rule { () throws(OpenIDClientError) in
+      try rules.verify(token, now: time(nil))
+    }
+  }
+
+  /// Returns the profile of a user who may sign in by the connection.
+  static func profile(
+    _ claims: IDTokenClaims?, _ userinfo: [Userinfo], at provider: Provider,
+    of connection: Connection, stated: StatedName? = nil
+  ) throws(OpenIDClientError) -> ProviderProfile {
+    let mapping = try ProfileMapping(connection.claims, of: connection.preset)
+    let profile = try ProviderProfile(
+      from: provider, claims, userinfo, mapping: mapping, stated: stated)
+    try profile.verifyAccess(
+      tenants: connection.tenants, domains: connection.domains, trust: connection.emailTrust)
+    return profile
+  }
+}
+
+/// Why a sign-in at a service ends: an answer that breaks a rule, or a failure.
+enum SignInFault: Error {
+  case engine(OpenIDClientError)
+  case failure(Failure)
+
+  var rule: String {
+    switch self {
+    case .engine(let error): error.rule
+    case .failure(let failure): failure.type.code
+    }
+  }
+
+  @EventLoop static func rule<Value>(
+    _ work: @EventLoop () throws(OpenIDClientError) -> Value
+  ) throws(SignInFault) -> Value {
+    do throws(OpenIDClientError) { return try work() } catch { throw .engine(error) }
+  }
+
+  @EventLoop static func failure<Value>(
+    _ work: @EventLoop () throws(Failure) -> Value
+  ) throws(SignInFault) -> Value {
+    do throws(Failure) { return try work() } catch { throw .failure(error) }
+  }
+}
+
+extension ConnectedAccount {
+  /// Creates the account that a service has described.
+  nonisolated init(
+    _ profile: ProviderProfile, _ claims: IDTokenClaims?, of connection: Connection
+  ) {
+    var members = JSONObject()
+    func add(_ name: String, _ value: String?) { members[name] = value.map(JSON.string) }
+    add("name", profile.name)
+    add("given_name", profile.givenName)
+    add("family_name", profile.familyName)
+    add("nickname", profile.nickname)
+    add("locale", profile.locale)
+    let email = profile.trustedEmail(connection.emailTrust)
+    add("email", email)
+    var kept = IdentityClaims()
+    for (name, value) in members { kept.add(name, value) }
+    kept.add("email", profile.email.map(JSON.string))
+    kept.add("picture", profile.picture.map(JSON.string))
+    var identity = ExternalTokens.Identity(
+      provider: IdentityProvider(ofIssuer: profile.issuer), subject: profile.subject,
+      authenticatedAt: claims?.authenticatedAt, signedInAt: claims?.authenticatedAt ?? 0,
+      profile: members, claims: kept)
+    identity.provesEmail = email != nil
+    let hasFactor = connection.trustsSecondFactor && claims?.methods.contains("mfa") == true
+    self.init(connection, identity, hasSecondFactor: hasFactor)
+  }
+}
+
+extension HTTPCall {
+  /// Creates the call of a request to a token endpoint.
+  ///
+  /// - Source: RFC 6749 section 2.3.1.
+  init(_ request: TokenRequest) {
+    self.init(request.url, form: request.form)
+    guard let (user, password) = request.basic else { return }
+    let pair = "\(PercentCoding.encode(user)):\(PercentCoding.encode(password))"
+    fields.append(("Authorization", "Basic \(Array(pair.utf8).paddedBase64)"))
+  }
+}

@@ -1,0 +1,150 @@
+import Accounts
+package import EventLoop
+import JSON
+package import Runtime
+package import Sessions
+package import Tenancy
+import Records
+
+/// An account at a service whose owner has just signed in there.
+@EventLoop package struct ConnectedAccount {
+  package let connection: Connection
+  package let identity: ExternalTokens.Identity
+  /// Whether the owner has passed a second factor there that counts here.
+  let hasSecondFactor: Bool
+
+  nonisolated package init(
+    _ connection: Connection, _ identity: ExternalTokens.Identity, hasSecondFactor: Bool
+  ) {
+    (self.connection, self.identity) = (connection, identity)
+    self.hasSecondFactor = hasSecondFactor
+  }
+
+  /// Signs in by the account, and creates a user for an unknown one.
+  ///
+  /// A proved address that another user has is never taken: that user signs in once in another way,
+  /// and then links. An address without a proof matches nobody, and a new user does not get it.
+  /// - Parameters:
+  ///   - style: the protocol of the session.
+  ///   - context: the context of the request.
+  /// - Returns: the session.
+  /// - Throws: `.accountExists` with a flow, `.signUpClosed`, `.wrongCredentials` if the user is
+  ///   blocked, `.additionalFactorRequired`, `.deviceUnknown`, `.deviceFull`, `.databaseUnavailable`.
+  package func signIn(
+    as style: SessionStyle, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
+    do throws(Failure) {
+      return try await signInOrUp(as: style, context)
+    } catch .emailTaken {
+      // Another request has given the address to a user meanwhile, whom this finds.
+      return try await signInOrUp(as: style, context)
+    }
+  }
+
+  private func signInOrUp(
+    as style: SessionStyle, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
+    let methods = hasSecondFactor ? "mfa" : ""
+    return try await TokenLogin.signIn(identity, secondFactor: methods, as: style, context) {
+      () async throws(Failure) in
+      if let owner = try await ownerOfAddress(context) {
+        guard connection.link == .auto, owner.isCertain else {
+          throw connection.link == .never
+            ? .accountExists
+            : try PendingIdentity(identity, of: connection, for: owner.user).failure(context)
+        }
+        return try await TokenLogin.signIn(
+          identity, linkedTo: owner.user, secondFactor: methods, as: style, context)
+      }
+      guard connection.allowsSignUp else { throw .signUpClosed }
+      return nil
+    }
+  }
+
+  /// Returns the user who has the proved address of the account; nil without one.
+  private func ownerOfAddress(
+    _ context: RequestContext
+  ) async throws(Failure) -> (user: UserID, isCertain: Bool)? {
+    guard identity.provesEmail, let email = identity.profile["email"]?.string else { return nil }
+    return try await Accounts.owner(of: EmailAddress(email, context), context)
+  }
+
+  /// Links the account to the user of the session.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - style: the protocol of the new session; nil to keep the session.
+  ///   - context: the context of the request.
+  /// - Returns: the new session.
+  /// - Throws: as `Identities.linkToken`; `.tooManyIdentities`.
+  @discardableResult
+  package func link(
+    to user: UserID, as style: SessionStyle?, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession? {
+    try await context.requireSession(of: user)
+    return try await Identities.link(identity, to: user, as: style, context)
+  }
+}
+
+/// An account at a service that waits for its owner to sign in here, who then links it.
+package struct PendingIdentity: Sendable {
+  package let identity: ExternalTokens.Identity
+  package let connection: String
+  /// The user who has its address.
+  package let user: UserID
+  package var email: String { identity.profile["email"]?.string ?? "" }
+
+  /// How long the user may take.
+  private static let lifetime = Duration.seconds(3_600)
+
+  init(_ identity: ExternalTokens.Identity, of connection: Connection, for user: UserID) {
+    (self.identity, self.connection, self.user) = (identity, connection.key, user)
+  }
+
+  /// Reads the text of a flow; nil if it is forged or has expired.
+  @EventLoop package init?(_ text: String, _ context: RequestContext) {
+    guard
+      let (json, hasExpired) = context.keys.master.openedText(text, as: Self.name(context)),
+      !hasExpired, let user = json["user"]?.string.flatMap({ UserID($0) }),
+      let connection = json["connection"]?.string, let provider = json["provider"]?.string,
+      let subject = json["subject"]?.string
+    else { return nil }
+    (self.user, self.connection) = (user, connection)
+    var claims = IdentityClaims()
+    for (name, value) in json["claims"]?.object ?? JSONObject() { claims.add(name, value) }
+    identity = ExternalTokens.Identity(
+      provider: IdentityProvider(provider), subject: subject, authenticatedAt: nil, signedInAt: 0,
+      profile: json["profile"]?.object ?? JSONObject(), claims: claims)
+  }
+
+  /// Returns the error that asks the user to sign in in another way, with the flow that links.
+  @EventLoop func failure(_ context: RequestContext) throws(Failure) -> Failure {
+    var json = JSONObject()
+    json["user"] = .string(user.text)
+    json["connection"] = .string(connection)
+    json["provider"] = .string(identity.provider.text)
+    json["subject"] = .string(identity.subject)
+    json["profile"] = .object(identity.profile)
+    json["claims"] = .object(identity.claims.values)
+    let flow = try context.keys.master.sealedText(
+      json, as: Self.name(context), for: Self.lifetime)
+    return .accountExists(members: [("flow", .string(flow))])
+  }
+
+  /// Links the identity to the user of the session, who must be the one who has its address.
+  ///
+  /// - Returns: the new session; nil without a style.
+  /// - Throws: `.wrongCredentials` for another user; as `Identities.linkToken`.
+  @discardableResult
+  @EventLoop package func link(
+    to user: UserID, as style: SessionStyle?, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession? {
+    guard user == self.user else { throw .wrongCredentials }
+    try await context.requireSession(of: user)
+    return try await Identities.link(identity, to: user, as: style, context)
+  }
+
+  @EventLoop private static func name(_ context: RequestContext) -> String {
+    "pending identity \(context.app.id)"
+  }
+}

@@ -1,0 +1,354 @@
+import Encoding
+package import EventLoop
+import Glibc
+package import JSON
+package import OpenIDClient
+import Postgres
+package import Records
+package import Runtime
+package import Tenancy
+
+/// A service to which an app sends its users to sign in, such as Google.
+package typealias Connection = Stored<ConnectionRecord>
+
+/// The attributes of a connection, as an operator sets them.
+///
+/// A preset knows the endpoints, the scopes and the habits of a service. Attributes replace its
+/// endpoints, such as for a service of the operator's own.
+package struct ConnectionRecord: OwnedRecord {
+  package let name: String
+  package let preset: ProviderPreset
+  /// The name that people see on its button; empty for that of the preset.
+  let label: String
+  package let clientID: String
+  let givesSecret: Bool
+  let team: String?
+  let key: String?
+  let issuer: String?
+  let authorizationURL: String?
+  let tokenURL: String?
+  let userinfoURL: String?
+  let scopes: [String]
+  let claims: JSONObject
+  let emailTrust: EmailTrust?
+  let link: LinkPolicy
+  package let allowsSignUp: Bool
+  let refreshesProfile: Bool
+  let tenants: [String]
+  let domains: [String]
+  /// The client ids of the app on other platforms, for which it takes ID tokens too.
+  package let audiences: [String]
+  let trustsSecondFactor: Bool
+  let connectionScopes: [String]
+  /// Where clients of App Services may send browsers with a result, compared by bytes.
+  package let appServicesRedirects: [String]
+  let secretExpiresAt: String?
+  let position: Int
+  package let isEnabled: Bool
+
+  /// What a sign-in does whose address another user has.
+  package enum LinkPolicy: String, CaseIterable, Sendable {
+    /// The user signs in here once, and then has both ways.
+    case ask
+    /// The identity is linked at once, if both sides have verified the address.
+    case auto
+    case never
+  }
+
+  package init(_ read: inout RecordReader) {
+    name = read.requiredText(
+      "name", .slug, "the name of the connection, which its redirect URI has", .immutable,
+      .example("google"))
+    let chosen = read.optional(
+      "preset", ColumnRule(.choice(ProviderPreset.all.map(\.name))),
+      "the service; by default the one that the name is, or else oidc, any issuer of OpenID Connect",
+      .immutable, .listed, .example("google"), read: { $0.string.flatMap(ProviderPreset.named) })
+    preset = chosen ?? ProviderPreset.named(name) ?? .oidc
+    label = read.text(
+      "label", ColumnRule(.text(0...60)), "",
+      "the name on its button; empty for that of the service")
+    clientID = read.requiredText(
+      "client_id", .clientID, "the id that the service has given the app",
+      .example("1234567890-abc.apps.googleusercontent.com"))
+    let secret = read.optional(
+      "client_secret", ColumnRule(.text(0...8_192)),
+      "the secret that the service has given the app; for Apple, the private key in PEM", .secret,
+      read: \.string)
+    givesSecret = secret != nil
+    team = read.optional(
+      "team_id", ColumnRule(.text(0...32)), "the id of the team at Apple", read: \.string)
+    key = read.optional(
+      "key_id", ColumnRule(.text(0...32)), "the id of the private key at Apple", read: \.string)
+    issuer = read.optional(
+      "issuer", .urlOfService, "the issuer, whose discovery document has the endpoints",
+      .immutable, .example("https://login.example.com"), read: \.string)
+    authorizationURL = read.optional(
+      "authorization_url", .urlOfService, "the authorization endpoint, in place of the discovered",
+      read: \.string)
+    tokenURL = read.optional(
+      "token_url", .urlOfService, "the token endpoint, in place of the discovered", read: \.string)
+    userinfoURL = read.optional(
+      "userinfo_url", .urlOfService, "the URL of the profile, in place of the discovered",
+      read: \.string)
+    scopes = read.texts(
+      "scopes", .scopesOfService, "the scopes that it asks for; none for those of the preset")
+    claims = read.object(
+      "claims", ColumnRule(.object),
+      "the claims, or dotted paths, of members of the profile: subject, email, email_verified, "
+        + "name, given_name, family_name, nickname, picture, locale",
+      .example(["nickname": "login"]))
+    emailTrust = read.optional(
+      "email_trust", ColumnRule(.choice(EmailTrust.allCases.map(\.rawValue))),
+      "which of its addresses count as the user's own: never, verified, always; by default never "
+        + "for oidc and oauth2, and verified for others",
+      read: { $0.string.flatMap(EmailTrust.init(rawValue:)) })
+    link = read.choice(
+      "link", .ask, safe: .never,
+      "what follows if another user has the address: ask, the user signs in once to link; auto, it "
+        + "is linked if both sides have verified it; never, the sign-in is refused")
+    allowsSignUp = read.flag(
+      "sign_up", true, safe: false, "whether a sign-in makes a user if none has the identity")
+    refreshesProfile = read.flag(
+      "refresh_profile", false, safe: false,
+      "whether each sign-in copies the names of the service; otherwise only the first one does")
+    tenants = read.texts(
+      "tenants", .wordsOfService, "the tenants of Microsoft whose users may sign in; none for all")
+    domains = read.texts(
+      "domains", .wordsOfService,
+      "the domains whose verified addresses may sign in; none for all")
+    audiences = read.texts(
+      "audiences", .wordsOfService, "the client ids of native apps, whose ID tokens also count")
+    trustsSecondFactor = read.flag(
+      "trusts_amr", false, safe: false,
+      "whether a second factor at the service counts here (amr with mfa)")
+    connectionScopes = read.texts(
+      "connection_scopes", .scopesOfService,
+      "scopes that a client may add with connection_scope")
+    appServicesRedirects = read.texts(
+      "app_services_redirects", .urlsOfPages,
+      "URLs to which clients of App Services may send browsers with the result, compared as typed")
+    secretExpiresAt = read.optional(
+      "secret_expires_at", .day, "the day on which the secret expires, such as 2027-05-31; dossier "
+        + "doctor warns before it", read: \.string)
+    position = read.number(
+      "position", 0...1_000, 0, "the place of its button: smaller numbers stand first")
+    isEnabled = read.flag("enabled", true, safe: false, "whether users can sign in by it", .listed)
+  }
+
+  package static let words = RecordWords(
+    command: "connection", type: "Connection", one: "connection", many: "connections",
+    isOfNamedApp: true,
+    "A service to which an app sends its users to sign in, such as Google.",
+    consequence: "Its users stay, and cannot sign in by it until it is back, under any name.")
+
+  package static let table = RecordTable<ConnectionRecord>(
+    "connections", key: "name", own: [.text("name"), .sealed("client_secret")],
+    .init(
+      list: "connections.list", show: "connections.show", lock: "connections.lock",
+      insert: "connections.add", change: "connections.change", delete: "connections.remove"))
+}
+
+// MARK: Rules
+
+extension ColumnRule {
+  fileprivate static let clientID = ColumnRule.text(
+    1...255, "client_id", "A client id must have 1 to 255 printable ASCII characters."
+  ) { $0.utf8.allSatisfy(\.isVisible) }
+
+  fileprivate static let urlOfService = ColumnRule.text(
+    0...2_048, "url",
+    "This must be a URL in ASCII that begins with https://, or with http:// if the server's "
+      + "setting issuer_network is any."
+  ) { url in
+    (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.allSatisfy(\.isVisible)
+  }
+
+  fileprivate static let scopesOfService = words(of: 200) { word in
+    word.utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+  }
+
+  fileprivate static let wordsOfService = words(of: 255) { $0.utf8.allSatisfy(\.isVisible) }
+
+  fileprivate static let urlsOfPages = words(of: 2_048) { url in
+    url.utf8.allSatisfy(\.isVisible) && url.contains(":") && !url.contains("#")
+  }
+
+  /// A list of at most 50 words without spaces.
+  private static func words(
+    of longest: Int, _ isValid: @escaping @Sendable (String) -> Bool
+  ) -> ColumnRule {
+    ColumnRule(
+      .texts(atMost: 50),
+      all: { list in
+        (list.array ?? []).enumerated().compactMap { index, item in
+          let word = item.string ?? ""
+          guard (1...longest).contains(word.utf8.count), isValid(word) else {
+            let rule = "This must be text of 1 to \(longest) bytes in ASCII, without spaces."
+            return ColumnFault("/\(index)", "word", rule)
+          }
+          return nil
+        }
+      })
+  }
+
+  fileprivate static let day = ColumnRule.text(
+    10...10, "day", "This must be a day, such as 2027-05-31."
+  ) { day in
+    let parts = day.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.map(\.utf8.count) == [4, 2, 2], let year = Int(parts[0]), let month = Int(parts[1]),
+      let date = Int(parts[2])
+    else { return false }
+    return CalendarDay(year, month, date) != nil
+  }
+}
+
+extension ConnectionRecord {
+  package static var taken: Failure { .connectionExists }
+  package static func key(of new: JSONObject) -> String { new["name"]?.string ?? "" }
+
+  /// The most connections of an app: people read their buttons.
+  private static let most = 20
+
+  package static func faults(
+    in record: ConnectionRecord, _ change: RecordChange, of stored: Connection?
+  ) -> [ColumnFault] {
+    var faults: [ColumnFault] = []
+    func require(_ name: String, _ isThere: Bool, _ reason: String) {
+      if !isThere { faults.append(ColumnFault("/\(name)", "missing", reason)) }
+    }
+    let preset = record.preset
+    if preset.issuer == nil {
+      require("issuer", record.issuer != nil, "This preset needs the issuer.")
+    }
+    if !preset.isDiscovered, preset.endpoints == nil {
+      for (name, url) in [
+        ("authorization_url", record.authorizationURL), ("token_url", record.tokenURL),
+        ("userinfo_url", record.userinfoURL),
+      ] {
+        require(name, url != nil, "This preset needs its endpoints.")
+      }
+    }
+    let signsSecret = preset.authentication == .signedSecret
+    if signsSecret {
+      require("team_id", record.team != nil, "Apple's secret needs the id of the team.")
+      require("key_id", record.key != nil, "Apple's secret needs the id of the key.")
+    }
+    let hasSecret = record.givesSecret || stored?.sealed != nil && change.patch["client_secret"] == nil
+    require(
+      "client_secret", hasSecret || preset.issuer == nil,
+      "This preset needs the secret of the app.")
+    do throws(OpenIDClientError) {
+      _ = try ProfileMapping(record.claims, of: preset)
+    } catch {
+      faults.append(ColumnFault("/claims", "claims", "This cannot be read: \(error.rule)."))
+    }
+    if let secret = change.patch["client_secret"]?.string, signsSecret {
+      do throws(OpenIDClientError) {
+        _ = try record.signingKey(secret)
+      } catch {
+        let rule = "This must be the private key of team_id with key_id, but \(error.rule)."
+        faults.append(ColumnFault("/client_secret", "private_key", rule))
+      }
+    }
+    return faults
+  }
+
+  @EventLoop package static func check(
+    _ record: ConnectionRecord, _ key: String, in app: AppID?, _ transaction: Transaction
+  ) async throws(Failure) {
+    guard !ClientSettings.Connection.reservedNames.contains(where: key.hasSameBytes) else {
+      let rule = "This name stands for a way to sign in that each app has. Choose another."
+      throw .invalid([FieldError("/name", "reserved", rule)])
+    }
+    guard let app else { return }
+    guard try await table.others(than: key, in: app, transaction).count < most else {
+      throw .invalid([FieldError("/name", "count", "An app can have \(most) connections.")])
+    }
+  }
+
+  @EventLoop package static func secrets(
+    of record: ConnectionRecord, _ patch: JSONObject, _ key: String, in app: AppID?, isNew: Bool,
+    _ context: RequestContext
+  ) throws(Failure) -> RecordSecrets {
+    var secrets = RecordSecrets()
+    if let app, let secret = patch["client_secret"] {
+      secrets.stored["client_secret"] = .some(
+        try secret.string.map { (text) throws(Failure) in
+          try context.keys.master.sealed(Array(text.utf8), as: sealName(of: key, in: app))
+        })
+    }
+    return secrets
+  }
+
+  fileprivate func signingKey(_ secret: String) throws(OpenIDClientError) -> ClientSecretKey {
+    try ClientSecretKey(pem: secret, keyID: key ?? "", teamID: team ?? "")
+  }
+
+  static func sealName(of key: String, in app: AppID) -> String { "connection \(app) \(key)" }
+}
+
+// MARK: What sign-ins read
+
+extension Stored<ConnectionRecord> {
+  /// The name that people see.
+  package var title: String { record.label.isEmpty ? record.preset.title : record.label }
+
+  var emailTrust: EmailTrust { record.emailTrust ?? record.preset.emailTrust }
+
+  /// The provider of its identities; nil if each of its tokens names one, as those of Microsoft do.
+  package var provider: IdentityProvider? {
+    (record.issuer ?? record.preset.issuer).map(IdentityProvider.init(ofIssuer:))
+  }
+
+  /// The days until its secret expires; nil if no day is set.
+  package var daysOfSecret: Int? {
+    guard let parts = record.secretExpiresAt?.split(separator: "-").map({ Int($0) }),
+      parts.count == 3, let year = parts[0], let month = parts[1], let day = parts[2],
+      let last = CalendarDay(year, month, day)
+    else { return nil }
+    return last.number - CalendarTime(seconds: time(nil), nanoseconds: 0).day.number
+  }
+
+  /// Returns whether it is meant by a name: its own, or that of Auth0 for its preset.
+  package func isNamed(_ name: String) -> Bool {
+    record.name.hasSameBytes(as: name) || record.preset.auth0Name.hasSameBytes(as: name)
+  }
+
+  /// Returns the id and the secret of the app at the service.
+  ///
+  /// - Throws: `.internalError` if the master key does not decrypt the secret.
+  @EventLoop func credentials(_ context: RequestContext) throws(Failure) -> ClientCredentials {
+    guard let sealed else { return ClientCredentials(id: record.clientID, secret: .none) }
+    let name = ConnectionRecord.sealName(of: key, in: AppID(trusted: app))
+    guard let opened = context.keys.master.opened(sealed, as: name) else {
+      throw .internalError(
+        reason: "this master key does not decrypt the secret of connection \(key)")
+    }
+    let secret = String(decoding: opened, as: UTF8.self)
+    guard record.preset.authentication == .signedSecret else {
+      return ClientCredentials(id: record.clientID, secret: .text(secret))
+    }
+    do throws(OpenIDClientError) {
+      return ClientCredentials(id: record.clientID, secret: .key(try record.signingKey(secret)))
+    } catch {
+      throw .connectionUnavailable(reason: "connection \(key): \(error.rule)")
+    }
+  }
+
+  /// What the operator has set, as the client of the service needs it.
+  func settings(allowsPlainHTTP: Bool) -> ProviderSettings {
+    var settings = ProviderSettings()
+    settings.issuer = record.issuer
+    settings.authorizationURL = record.authorizationURL
+    (settings.tokenURL, settings.userinfoURL) = (record.tokenURL, record.userinfoURL)
+    settings.tenants = record.tenants
+    settings.allowsPlainHTTP = allowsPlainHTTP
+    return settings
+  }
+}
+
+extension Failure {
+  package static let connectionExists = Failure("connection_exists", .conflict)
+    .titled("The app already has a connection with that name.")
+    .remedied("Choose another name, or change the connection.")
+}

@@ -1,0 +1,188 @@
+import Encoding
+package import EventLoop
+import Glibc
+import JSON
+package import OpenIDClient
+import Outbound
+package import Runtime
+import Sessions
+import Tenancy
+import Records
+
+/// Sends browsers to the services of connections, and reads what they bring back.
+@EventLoop package enum Redirects {
+  /// What a client asks of a sign-in at a service.
+  package struct Wishes: Sendable {
+    /// Scopes beside those of the connection; those that it does not list are left out.
+    package var scopes: [String] = []
+    /// Whether the user authenticates there again.
+    package var asksAgain = false
+    /// Whether the user chooses an account there.
+    package var choosesAccount = false
+    package var loginHint: String?
+    package var locales: [String] = []
+
+    package init() {}
+  }
+
+  /// Returns the URL at which a user signs in at a service.
+  ///
+  /// It writes nothing.
+  /// - Parameters:
+  ///   - connection: the connection.
+  ///   - state: what the redirect brings back.
+  ///   - browser: the key of the browser.
+  ///   - issuer: the issuer of the app, with its slash.
+  ///   - wishes: what the client asks.
+  ///   - context: the context of the request.
+  /// - Returns: the URL.
+  /// - Throws: `.connectionUnavailable`, `.overloaded`.
+  package static func url(
+    at connection: Connection, _ state: RedirectState, in browser: String, of issuer: String,
+    _ wishes: Wishes = Wishes(), _ context: RequestContext
+  ) async throws(Failure) -> String {
+    let provider = try await context.upstream.provider(of: connection)
+    var redirect = AuthorizationRedirect(
+      clientID: connection.clientID, redirectURI: uri(of: connection, issuer),
+      state: try state.text(for: browser, context))
+    let usual = connection.scopes.isEmpty ? connection.preset.scopes : connection.scopes
+    let more = wishes.scopes.filter { scope in
+      connection.connectionScopes.contains(where: scope.hasSameBytes)
+        && !usual.contains(where: scope.hasSameBytes)
+    }
+    redirect.scopes = usual + more
+    redirect.nonce = state.nonce(context)
+    redirect.verifier = state.verifier(context)
+    if state.needsProof { redirect.maximumAge = 0 }
+    if wishes.asksAgain {
+      redirect.prompts = ["login"]
+    } else if wishes.choosesAccount, wishes.loginHint == nil {
+      redirect.prompts = ["select_account"]
+    }
+    redirect.loginHint = wishes.loginHint
+    redirect.domain = connection.domains.count == 1 ? connection.domains[0] : nil
+    redirect.locales = wishes.locales
+    return redirect.url(at: provider)
+  }
+
+  /// Returns the redirect URI that operators register at the service.
+  ///
+  /// Each connection has its own, so that no service can pass for another.
+  /// - Source: RFC 9700 section 4.4.2.
+  package nonisolated static func uri(of connection: Connection, _ issuer: String) -> String {
+    "\(issuer)u/callback/\(connection.key)"
+  }
+
+  /// Returns the account of the user who comes back from a service.
+  ///
+  /// It calls the service, and opens no transaction.
+  /// - Parameters:
+  ///   - response: the response.
+  ///   - browser: the key of the browser, which must have begun the redirect; nil without one.
+  ///   - issuer: the issuer of the app, with its slash.
+  ///   - context: the context of the request.
+  /// - Returns: the account; nil if the user has cancelled.
+  /// - Throws: `.redirectStateInvalid`, `.unknownConnection`, `.connectionFailed`,
+  ///   `.connectionUnavailable`, `.identityNotAllowed`, `.freshSignInUnproved`, `.overloaded`.
+  package static func account(
+    from response: RedirectResponse, in browser: String?, of issuer: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> ConnectedAccount? {
+    guard response.state.isOf(browser, context) else { throw .redirectStateInvalid }
+    guard let connection = context.app.connections.named(response.state.connection) else {
+      throw .unknownConnection
+    }
+    let provider = try await context.upstream.provider(of: connection)
+    let state = response.state
+    return try await checked(connection) { () async throws(SignInFault) in
+      try SignInFault.rule { () throws(OpenIDClientError) in
+        try provider.verifyIssuer(of: response.parameters)
+      }
+      let code: String
+      switch response.parameters.outcome {
+      case .code(let given): code = given
+      case .error(let error, _) where provider.isCancellation(error): return nil
+      case .error(let error, let description):
+        throw .engine(.refused(code: error, description: description))
+      }
+      let exchange = CodeExchange(
+        code: code, redirectURI: uri(of: connection, issuer),
+        verifier: provider.usesPKCE ? state.verifier(context) : nil,
+        nonce: .exactly(state.nonce(context)), name: response.parameters.name)
+      return try await exchange.account(
+        at: provider, of: connection, isFresh: state.needsProof, context)
+    }
+  }
+
+  /// Returns the account of a code that the SDK of a service has given to an app.
+  ///
+  /// - Parameters:
+  ///   - code: the code.
+  ///   - redirectURI: the redirect URI of the request for the code; nil if it had none.
+  ///   - verifier: the secret of the code challenge; nil if there was none.
+  ///   - nonce: the nonce of the request; nil for none.
+  ///   - connection: the connection.
+  ///   - context: the context of the request.
+  /// - Returns: the account.
+  /// - Throws: as `account(from:)`.
+  package static func account(
+    byCode code: String, redirectURI: String?, verifier: String?, nonce: String?,
+    of connection: Connection, _ context: RequestContext
+  ) async throws(Failure) -> ConnectedAccount {
+    let provider = try await context.upstream.provider(of: connection)
+    return try await checked(connection) { () async throws(SignInFault) in
+      let exchange = CodeExchange(
+        code: code, redirectURI: redirectURI, verifier: verifier,
+        nonce: nonce.map { .valueOrHash($0) } ?? .unused, name: nil)
+      return try await exchange.account(at: provider, of: connection, isFresh: false, context)
+    }
+  }
+
+  /// Returns the account of an ID token that the SDK of a service has given to an app.
+  ///
+  /// - Parameters:
+  ///   - token: the ID token.
+  ///   - nonce: the nonce of the request; nil for none.
+  ///   - name: a name that came with it unsigned, for a new user; nil for none.
+  ///   - connection: the connection.
+  ///   - context: the context of the request.
+  /// - Returns: the account.
+  /// - Throws: as `account(from:)`.
+  package static func account(
+    byToken token: String, nonce: String?, name: StatedName? = nil, of connection: Connection,
+    _ context: RequestContext
+  ) async throws(Failure) -> ConnectedAccount {
+    let provider = try await context.upstream.provider(of: connection)
+    return try await checked(connection) { () async throws(SignInFault) in
+      let rules = IDTokenRules(
+        provider, audiences: [connection.clientID] + connection.audiences,
+        nonce: nonce.map { .valueOrHash($0) } ?? .unused, accessToken: nil)
+      let claims = try await verified(token, by: rules, at: provider, of: connection, context)
+      return try SignInFault.rule { () throws(OpenIDClientError) in
+        ConnectedAccount(
+          try profile(claims, [], at: provider, of: connection, stated: name), claims,
+          of: connection)
+      }
+    }
+  }
+
+  /// Runs a sign-in, and maps what is wrong with it.
+  private static func checked<Value>(
+    _ connection: Connection, _ work: @EventLoop () async throws(SignInFault) -> Value
+  ) async throws(Failure) -> Value {
+    do throws(SignInFault) { return try await work() } catch {
+      switch error {
+      case .failure(let failure): throw failure
+      case .engine(.tenantNotAllowed), .engine(.domainNotAllowed):
+        throw .identityNotAllowed(reason: nil)
+      // The service refuses the app, which only its operator can mend.
+      case .engine(.refused("invalid_client", _)), .engine(.refused("unauthorized_client", _)),
+        .engine(.invalidSettings), .engine(.invalidClientSecret):
+        throw .connectionUnavailable(
+          retryAfter: .seconds(30), reason: "connection \(connection.key): \(error.rule)")
+      case .engine:
+        throw .connectionFailed(reason: "connection \(connection.key): \(error.rule)")
+      }
+    }
+  }
+}

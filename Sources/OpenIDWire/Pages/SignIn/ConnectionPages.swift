@@ -1,0 +1,231 @@
+import Accounts
+import EventLoop
+import Federation
+import HTTP
+import HostedPages
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import WireKit
+import JSON
+import Records
+import OpenIDClient
+
+/// The sign-in at other services: `/u/{authorization}/connect/{connection}`.
+@EventLoop enum ConnectionPages {
+  private nonisolated static let startPath = "/u/{authorization}/connect/{connection}"
+  private nonisolated static let endPath = "/u/{authorization}/connected"
+
+  nonisolated static let routes = [
+    Route(.get, startPath, access: .open, summary: "Send the browser to another service") {
+      (call) async throws(Failure) in
+      try await Visit.respond(to: call) { visit async throws(Failure) in
+        try await visit.shown(visit.connection(named: call.text("connection"))) {
+          (connection) async throws(Failure) in try await start(visit, at: connection)
+        }
+      }
+    },
+    Route(.get, endPath, access: .open, summary: "Sign in by the response of another service") {
+      (call) async throws(Failure) in
+      try await Visit.respond(to: call) { visit async throws(Failure) in
+        try await finish(visit)
+      }
+    },
+    SignInPages.show(.link, "Ask to sign in to the account with the same address") {
+      (visit) async throws(Failure) in
+      guard let pending = visit.pending else { return nil }
+      let methods = try visit.methods()
+      return .accountExists(
+        visit.title(of: pending), email: pending.email,
+        signIn: visit.link(methods.takesPassword ? .password : .signIn),
+        another: Destination(visit.path(to: pending.connection, choosing: true)))
+    },
+  ]
+
+  // MARK: The redirect
+
+  /// Returns the path that begins the sign-in of an authorization at a service.
+  static func path(
+    to connection: String, of authorization: Authorization, choosing: Bool = false
+  ) -> LocalPath {
+    let path = "/u/\(authorization.id)/connect/\(connection)"
+    return LocalPath(checked: choosing ? "\(path)?\(Visit.choosing)=1" : path)
+  }
+
+  private static func start(
+    _ visit: Visit, at connection: Connection
+  ) async throws(Failure) -> Response {
+    let request = visit.authorization.request
+    let asksAgain = request.prompts.contains(.login)
+    // Without a user to confirm, a sign-in there is as good as any. A client that sends `max_age`
+    // compares the time itself.
+    var needsProof = request.maxAge != nil
+    if asksAgain, !needsProof {
+      needsProof =
+        try await Authorizations.stepUpUser(of: visit.authorization, visit.context) != nil
+    }
+    let state = RedirectState(
+      connection, to: "/u/\(visit.authorization.id)/connected",
+      note: String(visit.authorization.step), needsProof: needsProof)
+    var wishes = Redirects.Wishes()
+    wishes.scopes = request.connectionScopes
+    wishes.asksAgain = asksAgain || needsProof
+    wishes.choosesAccount =
+      request.prompts.contains(.selectAccount) || visit.state.isAnother
+      || FormValues(visit.call.request.query)?[Visit.choosing] != nil
+    wishes.loginHint = visit.state.email ?? request.loginHint
+    wishes.locales = request.locales
+    let url = try await Redirects.url(
+      at: connection, state, in: visit.call.browser.key.text, of: visit.call.issuer, wishes,
+      visit.context)
+    return visit.call.redirect(toService: url)
+  }
+
+  // MARK: The response
+
+  private static func finish(_ visit: Visit) async throws(Failure) -> Response {
+    let call = visit.call
+    guard let text = FormValues(call.request.query)?[RedirectResponse.parameter] else {
+      return call.redirect(to: visit.path(visit.state.page))
+    }
+    let response = try RedirectResponse(text, at: String(call.request.path), visit.context)
+    return try await visit.shown(visit.connection(named: response.state.connection)) {
+      (connection) async throws(Failure) in
+      try await visit.handle(step: Int(response.state.note) ?? -1, Array(text.utf8)) {
+        (visit) async throws(Failure) in
+        try await signIn(visit, by: response, of: connection)
+      }
+    }
+  }
+
+  private static func signIn(
+    _ visit: Visit, by response: RedirectResponse, of connection: Connection
+  ) async throws(Failure) -> Visit.Next {
+    let (call, context) = (visit.call, visit.context)
+    let account = try await Redirects.account(
+      from: response, in: call.knownBrowser?.text, of: call.issuer, context)
+    guard let account else { return .page(.signIn) }
+    BrowserNote.connection.keep(connection.key, call)
+    do throws(Failure) {
+      return try await visit.signIn(on: .signIn, wrong: .signInWrong) { () async throws(Failure) in
+        do throws(Failure) { return try await account.signIn(as: .pages, context) } catch {
+          // The page of the address must not show the errors of an account elsewhere.
+          switch error {
+          case .wrongCredentials: throw .userBlocked
+          case .signUpClosed: throw .identityNotAllowed(because: .signUpClosed)
+          default: throw error
+          }
+        }
+      }
+    } catch let error where error.is(.accountExists) {
+      guard let flow = error["flow"]?.string, let pending = PendingIdentity(flow, context) else {
+        throw .identityNotAllowed(because: .addressTaken)
+      }
+      (visit.state.pendingIdentity, visit.state.email) = (flow, pending.email)
+      return .page(.link)
+    }
+  }
+}
+
+extension Visit {
+  /// The parameter of a start that lets the user choose an account there.
+  fileprivate static let choosing = "choose"
+
+  /// Returns a connection by which the client signs users in; nil without one of this name.
+  fileprivate func connection(named name: String) throws(Failure) -> Connection? {
+    try methods().connections.first { $0.key.hasSameBytes(as: name) }
+  }
+
+  /// Returns the path that begins the sign-in at a service.
+  func path(to connection: String, choosing: Bool = false) -> LocalPath {
+    ConnectionPages.path(to: connection, of: authorization, choosing: choosing)
+  }
+
+  /// Returns the buttons of the services by which the client signs users in.
+  func connectionButtons() throws(Failure) -> [ConnectionButton] {
+    let last = BrowserNote.connection.text(call)
+    return try methods().connections.map { connection in
+      ConnectionButton(
+        connection.title, mark: ConnectionMark(preset: connection.preset.name),
+        to: Destination(path(to: connection.key)),
+        isLastUsed: last?.hasSameBytes(as: connection.key) == true)
+    }
+  }
+
+  /// The account at a service that waits until the user has signed in here.
+  var pending: PendingIdentity? {
+    state.pendingIdentity.flatMap { PendingIdentity($0, context) }
+  }
+
+  func title(of pending: PendingIdentity) -> String {
+    app.connections.named(pending.connection)?.title ?? pending.connection
+  }
+
+  /// Returns a page that tells that the account is linked after the sign-in, if one waits.
+  func linking(_ content: Page, on page: SignInPage) -> Page {
+    guard [.signIn, .password, .code].contains(page), let pending else { return content }
+    return content.linking(title(of: pending))
+  }
+
+  /// Links the account that waits, if the user who has its address has just signed in.
+  ///
+  /// - Throws: `.sessionEnded`, `.tooManyRequests`, `.databaseUnavailable`.
+  func linkPending(to user: UserID) async throws(Failure) {
+    guard let pending else { return }
+    state.pendingIdentity = nil
+    do throws(Failure) {
+      try await pending.link(to: user, as: nil, context)
+    } catch {
+      switch error {
+      // The user has chosen another account, or the identity was linked meanwhile.
+      case .wrongCredentials, .identityTaken, .emailRestorePending: break
+      default: throw error
+      }
+    }
+  }
+
+  /// Runs a step of a sign-in at a service, and shows a page for what goes wrong there.
+  fileprivate func shown(
+    _ connection: Connection?, _ work: @EventLoop (Connection) async throws(Failure) -> Response
+  ) async throws(Failure) -> Response {
+    guard let connection else { return call.redirect(to: path(.signIn)) }
+    do throws(Failure) { return try await work(connection) } catch {
+      guard let page = try page(for: error, of: connection) else { throw error }
+      call.failure = error
+      return call.response(with: page, error.type.status)
+    }
+  }
+
+  private func page(for failure: Failure, of connection: Connection) throws(Failure) -> Page? {
+    let methods = try methods()
+    let hasOthers = methods.takesPassword || methods.takesCode || methods.connections.count > 1
+    let other = hasOthers ? Link.otherSignIn(link(.signIn)) : nil
+    let title = connection.title
+    switch failure {
+    case .connectionFailed:
+      let again = Destination(path(to: connection.key))
+      return .connectionFailed(
+        title, requestID: "\(call.request.id)", again: again, other: other)
+    case .connectionUnavailable:
+      return .connectionUnavailable(title, wait: failure.retryAfter, other: other)
+    case .identityNotAllowed, .freshSignInUnproved:
+      let another = Destination(path(to: connection.key, choosing: true))
+      return .connectionRefused(
+        title, Page.ConnectionRefusal(failure), another: another, other: other)
+    default: return nil
+    }
+  }
+}
+
+extension Page.ConnectionRefusal {
+  /// Creates the reason of a failure.
+  fileprivate init(_ failure: Failure) {
+    self =
+      switch failure.refusal {
+      case .signUpClosed: .signUpClosed
+      case .addressTaken: .addressTaken
+      case nil: failure.is(.freshSignInUnproved) ? .notConfirmed : .notAllowed
+      }
+  }
+}

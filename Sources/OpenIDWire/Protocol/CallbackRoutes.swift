@@ -1,0 +1,35 @@
+import EventLoop
+import Federation
+import HostedPages
+import HTTP
+import Pages
+import Runtime
+import WireKit
+
+/// The redirect URIs of connections, to which other services send browsers: `/u/callback/{connection}`.
+///
+/// They lead on to what began the redirect, which the state names.
+@EventLoop enum CallbackRoutes {
+  private nonisolated static let path = "/u/callback/{connection}"
+  private nonisolated static let summary = "Take the response of another service"
+
+  nonisolated static let routes = [
+    Route(.get, path, access: .open, isCrossOrigin: false, summary: summary, forward),
+    // Some services send a form, without the cookies of this server.
+    Route(
+      .post, path, access: .open, body: .of(.form, limit: 32_768), isCrossOrigin: false,
+      summary: summary, forward
+    ),
+  ]
+
+  private static func forward(_ call: Call) throws(Failure) -> Response {
+    let (path, response) = try RedirectResponse.forwarding(
+      call.parameters(), of: call.text("connection"), call.context)
+    guard let target = LocalPath("\(path)?\(RedirectResponse.parameter)=\(response)") else {
+      throw .redirectStateInvalid
+    }
+    var answer = Response(.seeOther, redirectingTo: target.text)
+    answer.add(.referrerPolicy, literal: "no-referrer")
+    return answer
+  }
+}

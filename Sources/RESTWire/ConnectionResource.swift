@@ -1,0 +1,102 @@
+import Declarations
+import EventLoop
+import Federation
+import HTTP
+import JSON
+import Runtime
+import Tenancy
+import WireKit
+import Accounts
+import OpenIDClient
+import Records
+import Sessions
+
+/// `/v1/connections`: the services at which users sign in, and the sign-in by their codes.
+@EventLoop enum ConnectionResource {
+  /// The routes of apps.
+  nonisolated static let ofApps: [Operation] = [
+    Operation(
+      .get, "/v1/connections/public", access: .open, gives: [.ok(publicList)],
+      summary: "List the services at which users can sign in, for buttons"
+    ) { (call) async throws(Failure) in
+      Response(.ok, list: call.context.app.connections.all) { connection in
+        [
+          "name": .string(connection.key), "label": .string(connection.title),
+          "preset": .string(connection.preset.name),
+        ]
+      }
+    },
+    LoginResource.open(
+      "/v1/login/connection",
+      32_768,
+      reads: Fields(
+        "ConnectionEvidence",
+        "What the SDK of a service has given to the app: a code, or an ID token.",
+        .text("connection", .slug.like(.string("google"))),
+        .optional(.text("code", .text(1...4_096).saying("the code; absent with id_token"))),
+        .optional(.text("id_token", .text(1...16_384).saying("the ID token; absent with code"))),
+        .optional(
+          .text("redirect_uri", .text(1...2_048).saying("that of the request for the code"))),
+        .optional(
+          .text("code_verifier", .text(43...128).saying("the secret of the code challenge"))),
+        .optional(
+          .text(
+            "nonce", .text(1...1_024).saying("that of the request, or what it is the SHA-256 of")))
+      ).like(["connection": .string("google"), "code": .string("4/0AVGzR1…")]),
+      gives: .ok(.grant),
+      refuses: [
+        .unknownConnection, .connectionFailed, .connectionUnavailable, .identityNotAllowed,
+        .accountExists, .signUpClosed, .wrongCredentials, .additionalFactorRequired, .deviceFull,
+      ],
+      "Sign in by a code or an ID token of the SDK of a service"
+    ) { (call, name, code, token, redirectURI, verifier, nonce) async throws(Failure) in
+      let context = call.context
+      guard let connection = context.app.connections.named(name) else { throw .unknownConnection }
+      let account: ConnectedAccount
+      switch (code, token) {
+      case (let code?, nil):
+        account = try await Redirects.account(
+          byCode: code, redirectURI: redirectURI, verifier: verifier, nonce: nonce, of: connection,
+          context)
+      case (nil, let token?):
+        account = try await Redirects.account(
+          byToken: token, nonce: nonce, of: connection, context)
+      default:
+        throw .invalid([FieldError("", "choice", "Send either code or id_token.")])
+      }
+      return try await LoginResource.response(
+        .ok, account.signIn(as: .native, context), call)
+    },
+  ]
+
+  /// The routes of the operator, beside those of each record.
+  nonisolated static let ofOperators = [
+    Operation(
+      .post, "/v1/connections/{connection}/check", access: .operator, gives: [.ok(checks)],
+      refuses: [.notFound],
+      summary: "Check a connection: its settings, discovery, keys and token endpoint, without a user"
+    ) { (call) async throws(Failure) in
+      let app = try call.namedApp
+      let connection = try await ConnectionRecord.table.find(
+        call.text("connection"), of: app.id, call.context)
+      let check = try await ConnectionCheck.run(connection, of: call.issuer, call.context)
+      return Response(.ok, json: check.json.serialized())
+    },
+  ]
+
+  private nonisolated static let publicList = Shape.list(
+    of: .object([
+      "name": .slug.like("google"), "label": .text.like("Google"), "preset": .text.like("google"),
+    ]).named("PublicConnection", "A service at which users can sign in.")
+  )
+
+  private nonisolated static let checks = Shape.object([
+    "redirect_uri": .text.saying("the redirect URI to register at the service").like(
+      "https://id.example.com/u/callback/google"),
+    "checks": .list(
+      of: .object([
+        "check": .text.like("discovery"), "ok": .flag.like(true),
+        "detail": .text.like("https://accounts.google.com/.well-known/openid-configuration"),
+      ]).named("ConnectionCheckLine", "A thing that was checked.")),
+  ]).named("ConnectionCheck", "Whether users can sign in by a connection.")
+}
