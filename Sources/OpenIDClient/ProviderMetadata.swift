@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// What an issuer publishes about itself: its discovery document.
+/// The discovery document, in which an issuer publishes its endpoints and abilities.
 ///
 /// - Source: OpenID Connect Discovery section 3; RFC 8414 section 2; RFC 9207 section 3.
 package struct ProviderMetadata: Sendable {
@@ -16,7 +16,7 @@ package struct ProviderMetadata: Sendable {
   package let revocationURL: String?
   /// Whether the issuer promises `iss` in each callback.
   package let promisesIssuer: Bool
-  /// The ways in which a client may authenticate; nil if the document does not state them.
+  /// The methods by which a client may authenticate; nil if the document does not state them.
   package let authenticationMethods: [String]?
   /// The methods of code challenges; nil if the document does not state them.
   package let challengeMethods: [String]?

@@ -1,6 +1,7 @@
 package import WebTokens
 
-/// What is known of an issuer beforehand: its endpoints, and where it deviates from the standards.
+/// The facts about an issuer that need no request: its endpoints, and its deviations from the
+/// standards.
 ///
 /// Each deviation is a value here. No other code knows an issuer by its name.
 package struct ProviderPreset: Sendable {

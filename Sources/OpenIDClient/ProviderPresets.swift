@@ -182,7 +182,7 @@ extension ProviderPreset {
     )
     $0.profileSource = .token
     $0.places[.emailVerified] = ["xms_edov"]
-    // The user name at the tenant looks like an address, and is none.
+    // The user name at the tenant only looks like an address.
     $0.places[.nickname] = ["nickname"]
     $0.places[.tenant] = ["tid"]
     $0.secretLifetimeDays = 730

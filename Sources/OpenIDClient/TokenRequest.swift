@@ -88,7 +88,7 @@ package struct TokenRequest: Sendable {
   /// - Parameters:
   ///   - code: the code of the callback, or of an SDK.
   ///   - redirectURI: the redirect URI of the request for the code; nil if it had none.
-  ///   - verifier: the secret of the code challenge; nil if there was none.
+  ///   - verifier: the secret of the code challenge; nil if the request for the code had none.
   ///   - credentials: the client.
   ///   - provider: the issuer.
   ///   - now: the time in seconds since 1970.
