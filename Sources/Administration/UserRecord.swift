@@ -24,6 +24,8 @@ package struct UserRecord: RowDecodable {
   package let passwordChangedAt: Timestamp?
 
   /// An identity, with the operator's name of its issuer.
+  ///
+  /// An issuer may have several entries, of which the oldest names its identities.
   package struct Identity: Sendable {
     package let provider: IdentityProvider
     package let subject: String
@@ -127,7 +129,8 @@ package enum UserRecordQueries {
     select \(.profile), c.foreign_id, c.picture_url, c.last_login_at, c.login_count,
       (select coalesce(json_agg(json_build_object('provider', i.provider, 'subject', i.subject,
           'profile', i.profile, 'issuer', (select s.name from issuers s
-            where s.app_id = c.app_id and i.provider = 'jwt:' || s.issuer))
+            where s.app_id = c.app_id and i.provider = 'jwt:' || s.issuer
+            order by s.created_at, s.name limit 1))
           order by i.created_at, i.identity_id), '[]')
         from identities i where i.user_id = $1 and i.provider <> 'api-key'),
       (select d.body from documents d where $3::boolean and d.user_id = $1

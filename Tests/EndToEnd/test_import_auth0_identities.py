@@ -76,6 +76,20 @@ class Identities(MovedCase, Auth0Case):
         self.expect(self.management("DELETE", path, token=self.back_end_token()), 200)
         self.assertEqual(self.read("google-oauth2|109")["name"], "Lin")
 
+    def test_the_oldest_entry_of_an_issuer_names_its_identities(self):
+        """An issuer whose tokens have several audiences has an entry for each."""
+        self.site.dossier(
+            "issuer", "create", "apps", "--app", "default", f"issuer={GOOGLE}", "audience=ios",
+            "jwks_url=https://www.googleapis.com/oauth2/v3/certs")
+        self.addCleanup(self.site.dossier, "issuer", "delete", "apps", "--app", "default", "--yes")
+        social = {**SOCIAL, "user_id": "110"}
+        [result] = self.load([{"user_id": "google-oauth2|110", "identities": [social]}], [])
+        self.assertNotIn("left_out", result)
+        self.assertEqual(self.read("google-oauth2|110")["identities"], [social])
+        found = self.management("GET", "users?q=identities.user_id:110", token=self.back_end_token())
+        self.assertEqual([user["user_id"] for user in self.expect(found, 200).json],
+                         ["google-oauth2|110"])
+
     def test_a_passwordless_user_has_the_provider_email(self):
         email = self.own_email()
         [result] = self.load([{"user_id": "email|p1", "email": email, "email_verified": True}], [])
