@@ -286,11 +286,8 @@ package enum AuthorizationCodeQueries {
   static let ended = Statement<AuthorizationRow, AppID, AuthorizationID>(
     "authorization_codes.ended",
     """
-    select request, state, step, is_settled,
-      coalesce(claimed_at > now() - interval '10 seconds', false)
-    from authorizations
-    where app_id = $1 and authorization_id = $2 and code_hash is not null and redeemed_at is null
-      and expires_at > now()
+    \(.authorization)
+      and a.code_hash is not null and a.redeemed_at is null and a.expires_at > now()
     """)
 
   /// Locks the authorization of a code.

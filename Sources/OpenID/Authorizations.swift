@@ -156,11 +156,14 @@ extension AuthorizationState {
 }
 
 extension SQL {
-  /// The source of an `AuthorizationRow`: an authorization `a` of a browser, with its client `c`.
-  fileprivate static let authorization: SQL = """
+  /// Reads the `AuthorizationRow` of an authorization `a`.
+  static let authorization: SQL = """
+    select \(.clientColumns), a.request, a.state, a.step,
+      a.is_settled or a.claimed_at < now() - interval '30 seconds',
+      coalesce(a.claimed_at > now() - interval '10 seconds', false)
     from authorizations a
     left join clients c on c.client_id = a.client_id and c.app_id = a.app_id and c.disabled_at is null
-    where a.app_id = $1 and a.authorization_id = $2 and a.browser_hash = $3
+    where a.app_id = $1 and a.authorization_id = $2
     """
 }
 
@@ -179,11 +182,8 @@ package enum AuthorizationQueries {
   static let find = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.find",
     """
-    select \(.clientColumns), a.request, a.state, a.step,
-      a.is_settled or a.claimed_at < now() - interval '30 seconds',
-      coalesce(a.claimed_at > now() - interval '10 seconds', false)
     \(.authorization)
-      and a.redeemed_at is null and a.expires_at > now()
+      and a.browser_hash = $3 and a.redeemed_at is null and a.expires_at > now()
     """)
 
   static let origin = Statement<AuthorizationOrigin, AppID, AuthorizationID>(
@@ -196,9 +196,8 @@ package enum AuthorizationQueries {
   static let expired = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
     "authorizations.expired",
     """
-    select \(.clientColumns), a.request, a.state, a.step, a.is_settled, false
     \(.authorization)
-      and a.code_hash is null and a.expires_at <= now()
+      and a.browser_hash = $3 and a.code_hash is null and a.expires_at <= now()
     """)
 
   /// Returns one row if the form has this step and no other request has it.

@@ -54,7 +54,7 @@ def verified(token, keys):
 def target(page):
     """Returns the URL to which a redirect or a page returns the browser."""
     found = re.search(r'http-equiv="refresh" content="0;url=([^"]*)"', page.body.decode())
-    assert page.location or found, f"{page.status} at {page.path}: {page.text}"
+    assert page.location or found, f"{page.status} at {page.path}: {' '.join(page.text.split())}"
     return page.location or html.unescape(found[1])
 
 
