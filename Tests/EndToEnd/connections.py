@@ -96,7 +96,7 @@ class ConnectionCase(OpenIDCase):
     # Connections
 
     @classmethod
-    def connect(cls, preset="oidc", name=None, algorithm="RS256", **attributes):
+    def connect(cls, preset="oidc", name=None, /, algorithm="RS256", **attributes):
         """Adds an issuer, and a connection of the default app to it. Returns the issuer."""
         issuer = cls.upstreams.add(preset, name, algorithm=algorithm)
         issuer.redirect_uri = f"{cls.issuer}u/callback/{issuer.name}"
@@ -104,14 +104,14 @@ class ConnectionCase(OpenIDCase):
         return issuer
 
     @classmethod
-    def create(cls, issuer, app="default", check=True, **attributes):
+    def create(cls, issuer, /, app="default", check=True, **attributes):
         """Creates the connection to an issuer by the command line."""
         return cls.site.dossier(
             "connection", "create", issuer.name, "--app", app,
             *cls.arguments({**issuer.settings, **attributes}), check=check)
 
     @classmethod
-    def change(cls, issuer, **attributes):
+    def change(cls, issuer, /, **attributes):
         return cls.site.dossier("connection", "set", issuer.name, "--app", "default",
                                 *cls.arguments(attributes))
 
@@ -137,17 +137,17 @@ class ConnectionCase(OpenIDCase):
         party = party or Party(self, self.spa, **parameters)
         return self.follow(issuer, visitor.open(party.path), visitor), party
 
-    def button(self, issuer, page):
-        """Returns the path of the button of an issuer on a page."""
+    def button(self, name, page):
+        """Returns the path of the button of a connection on a page."""
         found = [path for path in page.links.values()
-                 if path.split("?")[0].endswith(f"/connect/{issuer.name}")]
+                 if path.split("?")[0].endswith(f"/connect/{name}")]
         self.assertTrue(found, (page.heading, page.links))
         return found[0]
 
     def follow(self, issuer, page, visitor=None):
         """Presses the button of an issuer. Returns the URL to which the browser is sent."""
         visitor = visitor or self.visitor
-        answer = visitor.open(self.button(issuer, page), follow=False)
+        answer = visitor.open(self.button(issuer.name, page), follow=False)
         self.assertEqual(answer.status, 302, answer.text)
         self.assertTrue(answer.location.startswith(f"{issuer.base}/authorize?"), answer.location)
         self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")

@@ -32,6 +32,22 @@ class AccountCase(ConnectionCase):
         email = email or self.own_email()
         return email, self.verified(email, password)["user_id"]
 
+    def link_here(self, issuer):
+        """Links the person of an issuer on the account page. Returns the page at the end."""
+        answer = self.visitor.open(f"/account/connect/{issuer.name}", follow=False)
+        self.assertEqual(answer.status, 302, answer.text)
+        return self.come_back(browse(answer.location))
+
+    def unlink_here(self, issuer):
+        """Unlinks the only identity that has a form for it; a page of its own may ask first."""
+        self.visitor.open("/account/identities")
+        form = next(form for form in self.visitor.page.forms if "Unlink" in form.label)
+        self.visitor.page.forms = [form]
+        self.visitor.submit()
+        if self.owner(issuer):
+            self.visitor.submit()
+        self.assertIsNone(self.owner(issuer))
+
     def told(self, email, *words):
         """Waits for a mail to an address that has these words."""
         wait_until(lambda: any(all(word in " ".join(mail.split()) for word in words)
@@ -286,14 +302,6 @@ class Refusals(AccountCase):
 class Links(AccountCase):
     """Links and unlinks on the account page."""
 
-    def start(self, issuer, visitor=None):
-        answer = (visitor or self.visitor).open(f"/account/connect/{issuer.name}", follow=False)
-        self.assertEqual(answer.status, 302, answer.text)
-        return answer.location
-
-    def link_here(self, issuer, visitor=None):
-        return self.come_back(browse(self.start(issuer, visitor)), visitor)
-
     def test_a_user_links_and_unlinks(self):
         email = self.own_email()
         self.sign_up(email)
@@ -310,14 +318,7 @@ class Links(AccountCase):
         user = self.owner(self.trusted)
         self.assertTrue(self.stored(user).startswith(email + "|"))
         self.assertEqual(self.signed_in_at(self.trusted, self.new_visitor())["email"], email)
-        self.visitor.open("/account/identities")
-        form = next(form for form in self.visitor.page.forms if "nlink" in form.label)
-        self.visitor.page.forms = [form]
-        self.visitor.submit()
-        if self.owner(self.trusted):
-            # A page of its own asks first.
-            self.visitor.submit()
-        self.assertIsNone(self.owner(self.trusted))
+        self.unlink_here(self.trusted)
         self.told(email, "can no longer be used to sign in")
 
     def test_an_identity_of_another_user_is_not_taken(self):
@@ -335,7 +336,7 @@ class Links(AccountCase):
         self.signed_in_at(self.never)
         page = self.visitor.open("/account/identities")
         self.assertIn("never", page.text)
-        self.assertFalse([form for form in page.forms if "nlink" in form.label])
+        self.assertFalse([form for form in page.forms if "Unlink" in form.label])
         self.assertTrue(self.owner(self.never))
 
     def test_two_identities_at_one_issuer(self):
@@ -358,9 +359,8 @@ class Links(AccountCase):
 
     def test_a_person_who_cancels_stays_on_the_account_page(self):
         self.sign_up(self.own_email())
-        url = self.start(self.trusted)
         self.trusted.lie(callback={"code": None, "error": "access_denied"})
-        page = self.come_back(browse(url))
+        page = self.link_here(self.trusted)
         self.assertEqual((page.heading.strip(), page.status), (IDENTITIES, 200))
 
     def test_a_removed_connection_keeps_its_users(self):
@@ -408,8 +408,7 @@ class WithoutAddress(AccountCase):
 
     def test_a_second_account_is_linked_though_no_mail_can_tell(self):
         self.trusted.is_new()
-        answer = self.visitor.open("/account/connect/trusted", follow=False)
-        page = self.come_back(browse(answer.location))
+        page = self.link_here(self.trusted)
         self.assertEqual(page.heading.strip(), IDENTITIES, page.text)
         self.assertEqual(self.owner(self.trusted), self.owner(self.never))
 
@@ -452,15 +451,9 @@ class Ends(AccountCase):
     def test_an_unlink_revokes_the_grant_at_apple(self):
         self.sign_up(self.own_email())
         self.apple.is_new("other-" + self.own_email())
-        answer = self.visitor.open("/account/connect/apple", follow=False)
-        self.come_back(browse(answer.location))
+        self.link_here(self.apple)
         count = len(self.apple.revoked)
-        self.visitor.open("/account/identities")
-        form = next(form for form in self.visitor.page.forms if "nlink" in form.label)
-        self.visitor.page.forms = [form]
-        self.visitor.submit()
-        if self.owner(self.apple):
-            self.visitor.submit()
+        self.unlink_here(self.apple)
         wait_until(lambda: len(self.apple.revoked) > count, what="the revocation")
 
     def test_an_export_has_the_identities_and_no_tokens(self):

@@ -71,15 +71,9 @@ class FromPyPI(ConnectionCase):
 
     def start(self, visitor):
         """Goes to the issuer. Returns the URL there, and the request of the client."""
-        party = self.opened(visitor)
-        path = next(path for path in visitor.page.links.values()
-                    if path.split("?")[0].endswith("/connect/partner"))
-        return visitor.open(path, follow=False).location, party
-
-    def opened(self, visitor):
         party = Party(self, self.spa)
         self.shows(visitor.open(party.path), SIGN_IN)
-        return party
+        return visitor.open(self.button("partner", visitor.page), follow=False).location, party
 
     def test_a_person_signs_in(self):
         found = set()
@@ -145,9 +139,8 @@ class AtThisProduct(ConnectionCase):
         return Back(target(self.there.page))
 
     def pressed(self, page):
-        path = next(path for path in page.links.values()
-                    if path.split("?")[0].endswith("/connect/accounts"))
-        return self.visitor.open(path, follow=False).location
+        """Returns the URL at the other app to which the button leads."""
+        return self.visitor.open(self.button("accounts", page), follow=False).location
 
     def signed_in_here(self):
         party = Party(self, self.spa)

@@ -1,5 +1,6 @@
 """Issuers that lie or fail: no user is signed in, and a page says what to do."""
 
+import concurrent.futures
 import json
 import threading
 import time
@@ -205,7 +206,7 @@ class Endpoints(ConnectionCase):
             issuer.lie(token=Reply("down", 500, "text/plain"))
             visitor = self.new_visitor()
             page = visitor.open("/account")
-            answer = visitor.open(self.button(issuer, page), follow=False)
+            answer = visitor.open(self.button(issuer.name, page), follow=False)
             if answer.status == 302:
                 answer = self.come_back(browse(answer.location), visitor)
             pages.append(answer)
@@ -223,26 +224,19 @@ class Endpoints(ConnectionCase):
         gate = threading.Event()
         self.addCleanup(gate.set)
         issuer.lie(token=Reply(b"{}", gate=gate))
-        pages = []
-
-        def try_it():
-            visitor = self.new_visitor()
-            pages.append(self.go(issuer, visitor)[0])
-
-        threads = [threading.Thread(target=try_it) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        wait_until(lambda: issuer.asked("token"), what="a request that hangs")
-        # While it hangs, others sign in, also at another issuer, and no transaction is open.
-        self.assertTrue(self.signed_in_at(self.upstream)["sub"])
-        idle = self.site.sql("select count(*) from pg_stat_activity where datname = 'dossier' "
-                             "and state like 'idle in transaction%'")
-        self.assertEqual(idle, "0")
-        for thread in threads:
-            thread.join()
-        for page in pages:
-            self.assertEqual(page.heading.strip(), UNAVAILABLE.format("hanging"))
-            self.assertEqual(page.status, 503)
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            tries = [threads.submit(self.go, issuer, self.new_visitor()) for _ in range(8)]
+            wait_until(lambda: issuer.asked("token") or all(one.done() for one in tries),
+                       what="a request that hangs")
+            # While it hangs, others sign in, also at another issuer, and no transaction is open.
+            self.assertTrue(self.signed_in_at(self.upstream)["sub"])
+            idle = self.site.sql("select count(*) from pg_stat_activity where datname = 'dossier' "
+                                 "and state like 'idle in transaction%'")
+            self.assertEqual(idle, "0")
+            for one in tries:
+                page, _ = one.result()
+                self.assertEqual(page.heading.strip(), UNAVAILABLE.format("hanging"))
+                self.assertEqual(page.status, 503)
 
 
 class Metadata(ConnectionCase):
@@ -284,7 +278,7 @@ class Metadata(ConnectionCase):
         issuer.is_new()
         issuer.lie(discovery={"issuer": "https://evil.example.com"})
         visitor = self.new_visitor()
-        answer = visitor.open(self.button(issuer, visitor.open("/account")), follow=False)
+        answer = visitor.open(self.button(issuer.name, visitor.open("/account")), follow=False)
         self.assertGreaterEqual(answer.status, 400)
         self.assertIn(answer.heading.strip(), [
             FAILED.format("turncoat"), UNAVAILABLE.format("turncoat")])

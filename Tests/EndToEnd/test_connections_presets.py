@@ -125,7 +125,7 @@ class Presets(ConnectionCase):
     def test_starting_writes_nothing(self):
         issuer = self.upstreams.issuers["oidc"]
         page = self.visitor.open("/account")
-        path = self.button(issuer, page)
+        path = self.button(issuer.name, page)
         tables = ["authorizations", "authentication_flows", "users", "identities", "sessions"]
 
         def count():

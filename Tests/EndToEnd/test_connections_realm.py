@@ -95,6 +95,7 @@ class Redirects(RealmCase):
         self.assertEqual(self.taken(self.went(self.google, device=known))[3], device)
 
     def test_a_redirect_that_is_not_listed_gets_nothing(self):
+        self.start(self.google)
         for redirect in ["https://evil.example.com/", REDIRECT + "/", REDIRECT + "?a=b", REDIRECT + "#",
                          REDIRECT.upper(), "javascript:alert(1)", "//shop.example.com/handled.html",
                          None, "", REDIRECT.replace("https", "http")]:
@@ -104,6 +105,7 @@ class Redirects(RealmCase):
                 self.assertFalse(answer.location)
 
     def test_other_parameters_that_are_wrong(self):
+        self.start(self.google)
         for changes in [{"state": None}, {"state": "s" * 5000}, {"device": "x" * 5000},
                         {"device": "no base64!"}]:
             answer = self.visitor.open(self.path(**changes), follow=False)
@@ -237,8 +239,10 @@ class Payloads(RealmCase):
 
     def test_an_unknown_connection(self):
         self.site.add_app("without", app_services_collection=COLLECTION)
-        with self.assertRaises(ServiceError):
+        with self.assertRaises(ServiceError) as caught:
             App(self.site, "without").log_in("oauth2-google", id_token=self.google.native_token())
+        self.assertEqual(caught.exception.code, "AuthProviderNotFound")
+        self.app.log_in("oauth2-google", id_token=self.google.native_token())
 
 
 if __name__ == "__main__":

@@ -197,7 +197,7 @@ class State(ConnectionCase):
 
     def test_a_start_needs_a_sign_in_of_this_browser(self):
         page = self.visitor.open("/account")
-        path = self.button(self.one, page)
+        path = self.button(self.one.name, page)
         stranger = self.new_visitor()
         answer = stranger.open(path, follow=False)
         self.assertIn(answer.status, [403, 404])
@@ -210,7 +210,7 @@ class State(ConnectionCase):
 
     def test_starts_are_limited_by_network(self):
         visitor = self.new_visitor(**{ADDRESS: "192.0.2.90"})
-        path = self.button(self.one, visitor.open("/account"))
+        path = self.button(self.one.name, visitor.open("/account"))
         self.settings(sign_in_pages_per_ip=3)
         answers = [visitor.open(path, follow=False) for _ in range(6)]
         self.assertEqual(answers[-1].status, 429)

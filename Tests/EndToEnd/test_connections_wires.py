@@ -20,10 +20,8 @@ VERIFIER = "v" * 43
 CHALLENGE = base64url(hashlib.sha256(VERIFIER.encode()).digest())
 
 
-class Authorize(Auth0Case, ConnectionCase):
-    """`connection` at `/authorize`, and what Auth0's API shows afterwards."""
-
-    SCOPES = [*Auth0Case.SCOPES, "read:connections", "read:logs"]
+class Authorize(ConnectionCase):
+    """`connection` at `/authorize`."""
 
     @classmethod
     def setUpClass(cls):
@@ -82,10 +80,17 @@ class Authorize(Auth0Case, ConnectionCase):
         self.assertTrue(party.code(answer))
         self.assertEqual(len(self.google.requests), before)
 
+
+class Management(Auth0Case, ConnectionCase):
+    """Connections and identities in Auth0's API."""
+
+    SCOPES = [*Auth0Case.SCOPES, "read:connections", "read:logs"]
+
     def test_the_api_shows_the_identity_as_auth0_does(self):
+        self.google = self.connect("google", email_trust="verified")
+        self.upstream = self.connect("oidc", "upstream")
         self.google.is_new("eve@gmail.com", picture="https://img.example.com/e.png")
-        answer, party = self.straight(connection="google")
-        user = self.identity(self.come_back(browse(answer.location)), party)["sub"]
+        user = self.signed_in_at(self.google)["sub"]
         shown = self.expect(self.management(
             "GET", f"users/auth0|{user}", token=self.back_end_token()), 200).json
         [identity] = shown["identities"]
@@ -306,8 +311,12 @@ class Exchange(Auth0Case, ConnectionCase):
             self.apple.is_new(None)
             answer = self.exchange("apple-authz-code", self.apple.native_code("com.example.app"),
                                    user_profile=profile)
+            self.assertIn(answer.status, [200, 400], answer.body)
             if answer.status == 200:
                 self.assertNotIn("email", claims(answer.json["id_token"]))
+            else:
+                self.assertIsNone(self.owner(self.apple))
+        self.expect(self.exchange("apple-authz-code", self.apple.native_code("com.example.app")), 200)
 
 
 class Parra(ConnectionCase):
@@ -349,6 +358,8 @@ class Parra(ConnectionCase):
                 client.grant(client.tokens, grant_type="sign_in_with_apple", code="forged",
                              id_token=token)
         self.assertIsNone(self.owner(self.apple))
+        self.sign_in(Client(self.site).launch())
+        self.assertTrue(self.owner(self.apple))
 
     def test_the_deletion_revokes_the_grant(self):
         self.apple.is_new(self.own_email())
