@@ -14,20 +14,27 @@ LISTEN = """
 window.messages = [];
 addEventListener("message", (event) => messages.push({origin: event.origin, data: event.data}));
 """
-# What realm-web does: the page that opens the window, and the one to which the window returns.
+# As realm-web: one page opens a window and closes it, and the window returns to another page.
 OPENER = """
 const [server, redirect] = given;
 const state = "abcdefghijkl", key = `realm-web:oauth2:state(${state}):result`;
 const device = btoa(JSON.stringify({platform: "web", platformVersion: "1", sdkVersion: "2.0.1"}));
 const query = new URLSearchParams({state, redirect, device});
 window.result = new Promise((resolve, reject) => {
+  let popup, timer;
   addEventListener("storage", (event) => {
-    if (event.key === key && event.newValue) resolve(JSON.parse(event.newValue));
+    if (event.key !== key || !event.newValue) return;
+    clearInterval(timer);
+    popup.close();
+    localStorage.removeItem(key);
+    resolve(JSON.parse(event.newValue));
   });
   const path = "/api/client/v2.0/app/default/auth/providers/oauth2-google/login";
-  const popup = open(`${server}${path}?${query}`, "realm");
-  const timer = setInterval(() => {
-    if (popup.closed) { clearInterval(timer); setTimeout(() => reject("Window closed"), 1000); }
+  popup = open(`${server}${path}?${query}`);
+  timer = setInterval(() => {
+    if (!popup.closed) return;
+    clearInterval(timer);
+    reject("Window closed");
   }, 100);
 });
 window.result.catch(() => {});
@@ -41,7 +48,6 @@ for (const pair of location.hash.slice(1).split("&")) {
 }
 localStorage.setItem(
   `realm-web:oauth2:state(${found._baas_state}):result`, JSON.stringify(found));
-window.close();
 </script>"""
 
 
