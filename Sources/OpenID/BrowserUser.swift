@@ -180,7 +180,7 @@ package enum BrowserUserQueries {
     order by session_id desc limit 1
     """)
 
-  /// Returns one row if clients have live sessions in a browser, without `offline_access`.
+  /// Returns one row if clients have live sessions that end with a sign-out of the browser.
   ///
   /// Served by `sessions_live`.
   static let ofClients = Statement<SessionID, UserID, DeviceID>(
@@ -188,7 +188,7 @@ package enum BrowserUserQueries {
     """
     select s.session_id from sessions s
     where s.user_id = $1 and s.browser_id = $2 and s.ended_at is null and s.expires_at > now()
-      and not (\(.staysOffline))
+      and \(.endsWithBrowser)
     limit 1
     """)
 }

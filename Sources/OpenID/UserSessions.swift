@@ -152,7 +152,7 @@ package enum UserSessionQueries {
       from sessions s
       where s.user_id = $1 and s.ended_at is null and s.expires_at > now()
         and case when $3::boolean
-          then s.client_id is not null and \(.staysOffline)
+          then s.client_id is not null and \(.isOffline)
           else s.client_id is null end
         and ($4::text is null or s.session_id = $4) and s.session_id < coalesce($5, 'g')
       order by s.session_id desc limit $6::bigint
@@ -173,7 +173,7 @@ package enum UserSessionQueries {
     where s.user_id = $1 and s.ended_at is null
       and ($2::text is null or s.session_id = $2 or $3 and s.browser_id = (
         select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
-      and case when s.client_id is not null and \(.staysOffline)
+      and case when s.client_id is not null and \(.isOffline)
         then $4::boolean else $3::boolean end
     returning s.session_id, s.device_id
     """)

@@ -65,8 +65,18 @@ extension SQL {
     """
   }
 
-  /// The condition that a session `s` of a client goes on after the user signs out of the browser.
-  package static let staysOffline: SQL = "' ' || s.scope || ' ' like '% offline_access %'"
+  /// The condition that a session `s` of a client has a refresh token.
+  package static let isOffline: SQL = "' ' || s.scope || ' ' like '% offline_access %'"
+
+  /// The condition that a session `s` of a client ends when the user signs out of its browser.
+  ///
+  /// A single page app keeps its refresh tokens in the tabs of that browser. Other clients keep them on a
+  /// server, or in an app of the device.
+  package static let endsWithBrowser: SQL = """
+    (not (\(.isOffline)) or exists (
+      select n.client_id from clients n
+      where n.client_id = s.client_id and n.app_id = s.app_id and n.kind = 'single_page'))
+    """
 
   /// The end of a session `s` after a refresh.
   ///
@@ -217,7 +227,7 @@ package enum SessionsQueries {
     update sessions s set ended_at = now(), end_reason = $4
     where s.user_id = $1 and s.ended_at is null
       and ($2::text is null or s.session_id = $2
-        or not (\(.staysOffline)) and s.browser_id = (
+        or \(.endsWithBrowser) and s.browser_id = (
           select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
       and ($3::text is null or s.session_id <> $3)
       and ($5::text is null or s.provider = 'api-key' and coalesce(s.key_id, $5) = $5)

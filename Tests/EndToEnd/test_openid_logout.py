@@ -74,11 +74,21 @@ class DirectLogout(LogoutCase):
         named = Party(self, self.spa, prompt="none", login_hint=first)
         self.assertIn("code", named.answer(self.visitor.open(named.path)))
 
-    def test_a_refresh_token_survives(self):
-        tokens, party = self.tokens(scope="openid offline_access")
+    def test_a_refresh_token_of_a_server_survives_and_those_of_tabs_do_not(self):
+        email, _ = self.user()
+        first, spa = self.tokens(email, scope="openid offline_access")
+        tabs = [(spa, first)]
+        for client in [self.spa, self.web]:
+            party = Party(self, client, scope="openid offline_access")
+            page = self.visitor.open(party.path)
+            tabs.append((party, self.expect(party.exchange(party.code(page)), 200).json))
+        # The browser of another person is not concerned.
+        elsewhere, party = self.tokens(email, visitor=self.new_visitor(), scope="openid offline_access")
+        tabs.append((party, elsewhere))
         self.logout(client_id=self.spa["id"], returnTo=LOGOUT)
-        self.expect(party.token(
-            grant_type="refresh_token", refresh_token=tokens["refresh_token"]), 200)
+        self.assertEqual([party.token(
+            grant_type="refresh_token", refresh_token=tokens["refresh_token"]).status
+            for party, tokens in tabs], [400, 400, 200, 200])
 
     def test_registered_targets(self):
         ids = {"spa": self.spa["id"], "native": self.native["id"]}

@@ -4,7 +4,7 @@ import unittest
 import urllib.parse
 
 from hosted import PASSWORD
-from openid import CALLBACK, LOGOUT, OpenIDCase, Party, claims
+from openid import CALLBACK, LOGOUT, OpenIDCase, Party, claims, target as reached
 
 
 class SigningOut(OpenIDCase):
@@ -27,7 +27,8 @@ class SigningOut(OpenIDCase):
         self.assertEqual(answer["error"], "login_required")
 
     def offline(self):
-        party = Party(self, self.spa, scope="openid offline_access")
+        """Returns the tokens of a server, which the browser does not have."""
+        party = Party(self, self.web, scope="openid offline_access")
         return party.exchange(party.code(self.visitor.open(party.path))).json, party
 
     def test_without_a_hint_the_user_is_asked(self):
@@ -38,6 +39,22 @@ class SigningOut(OpenIDCase):
         page = self.visitor.submit("/oidc/logout/confirm")
         self.shows(page, "You're signed out of Dossier")
         self.assertFalse(self.is_live(tokens))
+
+    def test_without_a_client_the_target_may_be_that_of_any_client(self):
+        for target, returns in [(LOGOUT, True), ("https://evil.example/", False)]:
+            visitor = self.new_visitor()
+            email = f"{str(returns).lower()}-{self.own_email()}"
+            self.user(email)
+            tokens, _ = self.tokens(email, visitor=visitor, scope="openid")
+            page = self.logout(visitor, post_logout_redirect_uri=target, state="x")
+            self.shows(page, "Sign out of Dossier?")
+            page = visitor.submit("/oidc/logout/confirm")
+            self.assertFalse(self.is_live(tokens))
+            if returns:
+                self.assertEqual(reached(page), LOGOUT + "?state=x")
+            else:
+                self.shows(page, "You're signed out of Dossier")
+                self.assertNotIn("evil", page.body.decode())
 
     def test_an_unregistered_target_gets_a_page(self):
         tokens, _ = self.tokens(scope="openid")

@@ -127,11 +127,17 @@ private struct LogoutRequest {
       target = nil
       return
     }
-    guard let id = ClientID(client ?? ""),
-      let client = try await Clients.client(id, of: context.app.id, context)
-    else { throw .unknownApplication }
-    guard client.settings.logoutURLs.contains(where: { ClientURL.matches($0, wanted) }) else {
-      throw .unregisteredRedirect(wanted, client: client.name)
+    if let client {
+      guard let id = ClientID(client),
+        let client = try await Clients.client(id, of: context.app.id, context)
+      else { throw .unknownApplication }
+      guard client.settings.logoutURLs.contains(where: { ClientURL.matches($0, wanted) }) else {
+        throw .unregisteredRedirect(wanted, client: client.name)
+      }
+    } else if try await !LogoutURLs.allow(wanted, of: nil, context) {
+      // No client is named that the error could be about. The user is asked, and sees our page.
+      target = nil
+      return
     }
     guard let state = values["state"], !state.isEmpty,
       state.utf8.count <= AuthorizationParameters.longest

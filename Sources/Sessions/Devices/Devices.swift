@@ -388,7 +388,7 @@ package enum DevicesQueries {
     """
     update sessions s set ended_at = now(), end_reason = $3
     where s.user_id = $1 and s.ended_at is null and (s.device_id = $2
-        or s.browser_id = $2 and not (\(.staysOffline)))
+        or s.browser_id = $2 and \(.endsWithBrowser))
       and exists (
         select 1 from device_accounts p
         where p.user_id = $1 and p.device_id = $2
