@@ -1,6 +1,7 @@
 import Accounts
 import Delivery
 package import EventLoop
+import Federation
 package import HTTP
 import HostedPages
 import JSON
@@ -64,7 +65,7 @@ package import WireKit
     let results = try await context.read(batch)
     let (summary, sessions) = (try readSummary(results), try readSessions(results))
     let profile = summary.profile
-    let overview = AccountOverview(
+    var overview = AccountOverview(
       person: visit.person(profile),
       language: profile.locale.flatMap(visit.name(ofLanguage:)),
       zone: profile.zone.map(visit.name(ofZone:)),
@@ -72,6 +73,7 @@ package import WireKit
       signIn: (summary.hasPassword, summary.hasFactor, summary.recoveryCodesLeft),
       counts: (sessions.count, summary.linkedIdentities, summary.applications)
     )
+    overview.canLink = !visit.app.connections.all.isEmpty
     return visit.response(
       with: .account(
         overview, back: try await visit.call.wayBack(),

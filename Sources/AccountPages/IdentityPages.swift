@@ -48,7 +48,7 @@ import OpenIDClient
       let id: IdentityID = try visit.call.captured("identity")
       let identities = try await Identities.list(of: visit.user, visit.context)
       guard let identity = identities.first(where: { $0.id == id }),
-        let issuer = identity.connection(in: visit.app)?.title ?? identity.linkedName
+        let issuer = identity.linkedName(in: visit.app)
       else { return visit.call.redirect(to: page) }
       return visit.response(
         with: .unlinkIdentity(
@@ -80,11 +80,11 @@ extension IdentityPages {
   private static func description(
     of identity: IdentityInfo, among all: [IdentityInfo], _ visit: AccountVisit
   ) -> IdentityDescription? {
-    guard let name = identity.linkedName else { return nil }
-    let connection = identity.connection(in: visit.app)
+    guard let name = identity.linkedName(in: visit.app) else { return nil }
+    let connection = visit.app.connections.connection(of: identity.provider)
     let account = identity.claims["email"]?.string ?? identity.claims["name"]?.string
     return IdentityDescription(
-      issuer: .name(connection?.title ?? name),
+      issuer: .name(name),
       mark: connection.map { ConnectionMark(preset: $0.preset.name) },
       account: account,
       linkedOn: identity.createdAt.day,
@@ -172,9 +172,8 @@ extension Timestamp {
 }
 
 extension IdentityInfo {
-  /// Returns the connection by which the user has it; nil without one.
-  func connection(in app: App) -> Connection? { app.connections.connection(of: provider) }
-
-  /// The issuer or the linked address; nil for another identity.
-  var linkedName: String? { provider == .linkedPassword ? subject : provider.issuer }
+  /// Returns the issuer as people know it, or the linked address; nil for another identity.
+  func linkedName(in app: App) -> String? {
+    provider == .linkedPassword ? subject : provider.issuer.map(app.label(ofIssuer:))
+  }
 }

@@ -36,6 +36,12 @@ package struct AppConnections: AppPart {
   }
 }
 
+extension AppConnections: IssuerLabels {
+  package func label(ofIssuer issuer: String) -> String? {
+    connection(of: IdentityProvider(ofIssuer: issuer))?.title
+  }
+}
+
 extension App {
   package var connections: AppConnections { part() ?? AppConnections() }
 }
