@@ -4,6 +4,7 @@ import html
 import http.client
 import json
 import re
+import tempfile
 import urllib.parse
 
 from cases import Case
@@ -58,6 +59,19 @@ class Back:
         if self.form is not None:
             return Back(self.url, text)
         return Back(urllib.parse.urlsplit(self.url)._replace(query=text).geturl())
+
+
+def kept(secret):
+    """Returns the path of a file with a secret, which lasts as long as this process."""
+    file = tempfile.NamedTemporaryFile("w", suffix=".secret")
+    file.write(secret)
+    file.flush()
+    SECRETS.append(file)
+    return file.name
+
+
+# The files of secrets, which are deleted with their objects.
+SECRETS = []
 
 
 def browse(url):
@@ -122,8 +136,13 @@ class ConnectionCase(OpenIDCase):
 
     @staticmethod
     def arguments(attributes):
-        return [f"{name}={value if isinstance(value, str) else json.dumps(value)}"
-                for name, value in attributes.items()]
+        """Returns the arguments of attributes. A secret goes by a file, as the command demands."""
+        def text(name, value):
+            if name == "client_secret" and isinstance(value, str) and not value.startswith("@"):
+                return f"@{kept(value)}"
+            return value if isinstance(value, str) else json.dumps(value)
+
+        return [f"{name}={text(name, value)}" for name, value in attributes.items()]
 
     def attach(self, grant, **body):
         """Links credentials to a user of `/v1`."""

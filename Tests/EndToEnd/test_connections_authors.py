@@ -8,7 +8,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from connections import CONFIRM, SIGN_IN, Back, ConnectionCase
+from connections import CONFIRM, SIGN_IN, Back, ConnectionCase, kept
 from hosted import PASSWORD
 from machine import TOOLS_FOLDER, free_port, is_listening, wait_until
 from openid import Party, target
@@ -67,7 +67,7 @@ class FromPyPI(ConnectionCase):
         cls.site.dossier(
             "connection", "create", "partner", "--app", "default", "preset=oidc",
             f"issuer={cls.mock.base}", f"client_id={cls.mock.client['client_id']}", "label=Partner",
-            f"client_secret={cls.mock.client['client_secret']}", "email_trust=verified")
+            f"client_secret=@{kept(cls.mock.client['client_secret'])}", "email_trust=verified")
 
     def start(self, visitor):
         """Goes to the issuer. Returns the URL there, and the request of the client."""
@@ -116,7 +116,7 @@ class AtThisProduct(ConnectionCase):
         cls.site.dossier(
             "connection", "create", "accounts", "--app", "default", "preset=oidc",
             f"issuer=http://{cls.host}/", f"client_id={client['id']}",
-            f"client_secret={client['secret']}", "email_trust=verified", "label=Accounts")
+            f"client_secret=@{kept(client['secret'])}", "email_trust=verified", "label=Accounts")
 
     def setUp(self):
         super().setUp()
