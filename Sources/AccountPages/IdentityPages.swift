@@ -28,7 +28,7 @@ import OpenIDClient
           identities.compactMap { description(of: $0, among: identities, visit) },
           connections: visit.app.connections.all.map { connection in
             ConnectionButton(
-              connection.title, mark: ConnectionMark(preset: connection.preset.name),
+              connection.label, mark: ConnectionMark(preset: connection.preset.name),
               to: Destination(LinkPages.path(to: connection)))
           },
           back: .account,

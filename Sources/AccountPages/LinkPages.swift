@@ -86,11 +86,11 @@ extension AccountVisit {
       switch error {
       case .connectionFailed:
         page = .connectionFailed(
-          connection.title, requestID: "\(call.request.id)",
+          connection.label, requestID: "\(call.request.id)",
           again: Destination(LinkPages.path(to: connection)), other: back)
       case .connectionUnavailable:
-        page = .connectionUnavailable(connection.title, wait: error.retryAfter, other: back)
-      case .identityNotAllowed: page = .connectionRefused(connection.title, .notAllowed, other: back)
+        page = .connectionUnavailable(connection.label, wait: error.retryAfter, other: back)
+      case .identityNotAllowed: page = .connectionRefused(connection.label, .notAllowed, other: back)
       default: throw error
       }
       call.failure = error

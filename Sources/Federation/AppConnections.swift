@@ -38,7 +38,7 @@ package struct AppConnections: AppPart {
 
 extension AppConnections: IssuerLabels {
   package func label(ofIssuer issuer: String) -> String? {
-    connection(of: IdentityProvider(ofIssuer: issuer))?.title
+    connection(of: IdentityProvider(ofIssuer: issuer))?.label
   }
 }
 

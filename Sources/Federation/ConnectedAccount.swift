@@ -51,7 +51,9 @@ import Records
         guard connection.link == .auto, owner.isCertain else {
           throw connection.link == .never
             ? .accountExists
-            : try PendingIdentity(identity, of: connection, for: owner.user).failure(context)
+            : try PendingIdentity(
+              identity, of: connection, for: owner.user, hasProved: owner.isCertain
+            ).failure(context)
         }
         return try await TokenLogin.signIn(
           identity, linkedTo: owner.user, secondFactor: methods, as: style, context)
@@ -92,13 +94,19 @@ package struct PendingIdentity: Sendable {
   package let connection: String
   /// The user who has its address.
   package let user: UserID
+  /// Whether it is certain that the address is that user's own; if not, a mailed code proves it.
+  package let hasProvedEmail: Bool
   package var email: String { identity.profile["email"]?.string ?? "" }
 
   /// How long the user may take.
   private static let lifetime = Duration.seconds(3_600)
 
-  init(_ identity: ExternalTokens.Identity, of connection: Connection, for user: UserID) {
+  init(
+    _ identity: ExternalTokens.Identity, of connection: Connection, for user: UserID,
+    hasProved hasProvedEmail: Bool
+  ) {
     (self.identity, self.connection, self.user) = (identity, connection.key, user)
+    self.hasProvedEmail = hasProvedEmail
   }
 
   /// Reads the text of a flow; nil if it is forged or has expired.
@@ -110,6 +118,7 @@ package struct PendingIdentity: Sendable {
       let subject = json["subject"]?.string
     else { return nil }
     (self.user, self.connection) = (user, connection)
+    hasProvedEmail = json["proved"]?.bool ?? false
     var claims = IdentityClaims()
     for (name, value) in json["claims"]?.object ?? JSONObject() { claims.add(name, value) }
     identity = ExternalTokens.Identity(
@@ -121,6 +130,7 @@ package struct PendingIdentity: Sendable {
   @EventLoop func failure(_ context: RequestContext) throws(Failure) -> Failure {
     var json = JSONObject()
     json["user"] = .string(user.text)
+    json["proved"] = .bool(hasProvedEmail)
     json["connection"] = .string(connection)
     json["provider"] = .string(identity.provider.text)
     json["subject"] = .string(identity.subject)

@@ -18,8 +18,8 @@ package typealias Connection = Stored<ConnectionRecord>
 package struct ConnectionRecord: OwnedRecord {
   package let name: String
   package let preset: ProviderPreset
-  /// The name that people see on its button; empty for that of the preset.
-  let label: String
+  /// The name that people see on its button.
+  package let label: String
   package let clientID: String
   let givesSecret: Bool
   let team: String?
@@ -64,9 +64,12 @@ package struct ConnectionRecord: OwnedRecord {
       "the service; by default the one that the name is, or else oidc, any issuer of OpenID Connect",
       .immutable, .listed, .example("google"), read: { $0.string.flatMap(ProviderPreset.named) })
     preset = chosen ?? ProviderPreset.named(name) ?? .oidc
-    label = read.text(
+    let given = read.text(
       "label", ColumnRule(.text(0...60)), "",
-      "the name on its button; empty for that of the service")
+      "the name on its button; by default that of the service, or the name of the connection")
+    label = given.isEmpty ? preset.issuer == nil ? name : preset.title : given
+    read.show("preset", .string(preset.name))
+    read.show("label", .string(label))
     clientID = read.requiredText(
       "client_id", .clientID, "the id that the service has given the app",
       .example("1234567890-abc.apps.googleusercontent.com"))
@@ -290,15 +293,15 @@ extension ConnectionRecord {
 // MARK: What sign-ins read
 
 extension Stored<ConnectionRecord> {
-  /// The name that people see.
-  package var title: String { record.label.isEmpty ? record.preset.title : record.label }
-
   var emailTrust: EmailTrust { record.emailTrust ?? record.preset.emailTrust }
 
   /// The provider of its identities; nil if each of its tokens names one, as those of Microsoft do.
   package var provider: IdentityProvider? {
     (record.issuer ?? record.preset.issuer).map(IdentityProvider.init(ofIssuer:))
   }
+
+  /// Whether the service sends its response by a form.
+  package var answersByForm: Bool { record.preset.responseMode != nil }
 
   /// The days until its secret expires; nil if no day is set.
   package var daysOfSecret: Int? {

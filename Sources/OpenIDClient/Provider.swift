@@ -32,6 +32,8 @@ package struct Provider: Sendable {
   package let promisesIssuer: Bool
   /// Other values of `iss` that mean the issuer.
   private let otherIssuers: [String]
+  /// The issuer of all tenants, if there are several.
+  private let template: String?
 
   /// Joins what is known of an issuer.
   ///
@@ -73,6 +75,7 @@ package struct Provider: Sendable {
     }
     (self.preset, self.authorizationURL, self.tokenURL) = (preset, authorizationURL, tokenURL)
     self.issuer = preset.hasTenants ? metadata?.issuer ?? issuer : issuer
+    template = preset.hasTenants ? issuer : nil
     otherIssuers = settings.issuer == nil ? preset.otherIssuers : []
     keysURL = metadata?.keysURL
     endSessionURL = metadata?.endSessionURL
@@ -119,6 +122,12 @@ package struct Provider: Sendable {
     guard let tenant, TenantTemplate(issuer).issuer(of: tenant)?.hasSameBytes(as: stated) == true
     else { return nil }
     return stated
+  }
+
+  /// Returns whether an `iss` is that of another tenant of a service with tenants.
+  func isOfOtherTenant(_ stated: String, _ tenant: String?) -> Bool {
+    guard let tenant, let template else { return false }
+    return TenantTemplate(template).issuer(of: tenant)?.hasSameBytes(as: stated) == true
   }
 
   /// Verifies that the `iss` of a callback is that of the issuer.

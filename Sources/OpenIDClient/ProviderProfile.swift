@@ -111,8 +111,10 @@ package struct ProviderProfile: Sendable {
     guard !domains.isEmpty else { return }
     let address = trustedEmail(trust)?.split(separator: "@").last.map(String.init)
     let allowed = Set(domains.map { Array($0.lowercased().utf8) })
-    let own = [hostedDomain, address].compactMap { $0 }.map { Array($0.lowercased().utf8) }
-    guard own.contains(where: allowed.contains) else { throw .domainNotAllowed }
+    // An organization may have addresses of domains that are not its own.
+    guard let own = hostedDomain ?? address, allowed.contains(Array(own.lowercased().utf8)) else {
+      throw .domainNotAllowed
+    }
   }
 
   private func isOfTenant(_ allowed: String) -> Bool {

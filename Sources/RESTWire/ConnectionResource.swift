@@ -21,7 +21,7 @@ import Sessions
     ) { (call) async throws(Failure) in
       Response(.ok, list: call.context.app.connections.all) { connection in
         [
-          "name": .string(connection.key), "label": .string(connection.title),
+          "name": .string(connection.key), "label": .string(connection.label),
           "preset": .string(connection.preset.name),
         ]
       }

@@ -10,7 +10,7 @@ from machine import wait_until
 from upstream_presets import PRESETS
 
 # Issuers whose word about an address is taken, for an address as below.
-TRUSTED = {"google", "apple", "microsoft", "github", "gitlab", "discord", "linkedin", "slack"}
+TRUSTED = {"google", "apple", "microsoft", "github", "gitlab", "discord", "linkedin", "slack", "x"}
 
 
 class Presets(ConnectionCase):
@@ -94,7 +94,7 @@ class Presets(ConnectionCase):
             issuer.redirect_uri = f"{self.issuer}u/callback/{issuer.name}"
             issuer.authentication, issuer.secret = (method,), "s+ %3A:/=&é"
             issuer.is_new()
-            self.create(issuer)
+            self.create(issuer, position=100)
             self.signed_in_at(issuer, self.new_visitor())
             self.assertEqual(issuer.refusals, [])
 

@@ -156,11 +156,13 @@ package import Tenancy
         of: user, .token(provider: external.provider, subject: external.subject),
         at: external.signedInAt
       )
+      let isGuest = try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty
       if try await !external.add(to: user, in: transaction) {
         // Not a first sign-in but a reauthentication, which only `auth_time` proves.
         return (external.authenticatedAt == nil ? nil : credential, isNew: false)
       }
-      return (credential, isNew: true)
+      // A session that has proved more than the new identity does keeps its own credential.
+      return (isGuest || external.signedInAt != 0 ? credential : nil, isNew: true)
     }
     guard let style else {
       try await context.transaction { transaction async throws(Failure) in

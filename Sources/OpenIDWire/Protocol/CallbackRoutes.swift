@@ -3,6 +3,7 @@ import Federation
 import HostedPages
 import HTTP
 import Pages
+import Records
 import Runtime
 import WireKit
 
@@ -23,6 +24,11 @@ import WireKit
   ]
 
   private static func forward(_ call: Call) throws(Failure) -> Response {
+    // Only a service that answers by a form may send one from another site.
+    let connection = call.context.app.connections.named(call.text("connection"))
+    guard call.request.method == .get || connection?.answersByForm == true else {
+      throw .redirectStateInvalid
+    }
     let (path, response) = try RedirectResponse.forwarding(
       call.parameters(), of: call.text("connection"), call.context)
     guard let target = LocalPath("\(path)?\(RedirectResponse.parameter)=\(response)") else {

@@ -1,10 +1,12 @@
 import Accounts
+import Delivery
 import EventLoop
 import Federation
 import HTTP
 import HostedPages
 import OpenID
 import Pages
+import RateLimiting
 import Runtime
 import Sessions
 import WireKit
@@ -28,8 +30,17 @@ import OpenIDClient
     },
     Route(.get, endPath, access: .open, summary: "Sign in by the response of another service") {
       (call) async throws(Failure) in
-      try await Visit.respond(to: call) { visit async throws(Failure) in
-        try await finish(visit)
+      guard let text = FormValues(call.request.query)?[RedirectResponse.parameter] else {
+        return try await Visit.respond(to: call) { visit in
+          call.redirect(to: visit.path(visit.state.page))
+        }
+      }
+      let response = try RedirectResponse(text, at: String(call.request.path), call.context)
+      guard response.state.isOf(call.knownBrowser?.text, call.context) else {
+        return try await Visit.startAgain(after: .cookiesNeeded, call)
+      }
+      return try await Visit.respond(to: call) { visit async throws(Failure) in
+        try await finish(visit, by: response, text)
       }
     },
     SignInPages.show(.link, "Ask to sign in to the account with the same address") {
@@ -56,6 +67,9 @@ import OpenIDClient
   private static func start(
     _ visit: Visit, at connection: Connection
   ) async throws(Failure) -> Response {
+    try await RateLimitSet(
+      RateLimit.ofNetwork(.authorization, visit.context), visit.context
+    ).spend()
     let request = visit.authorization.request
     let asksAgain = request.prompts.contains(.login)
     // Without a user to confirm, a sign-in there is as good as any. A client that sends `max_age`
@@ -84,13 +98,10 @@ import OpenIDClient
 
   // MARK: The response
 
-  private static func finish(_ visit: Visit) async throws(Failure) -> Response {
-    let call = visit.call
-    guard let text = FormValues(call.request.query)?[RedirectResponse.parameter] else {
-      return call.redirect(to: visit.path(visit.state.page))
-    }
-    let response = try RedirectResponse(text, at: String(call.request.path), visit.context)
-    return try await visit.shown(visit.connection(named: response.state.connection)) {
+  private static func finish(
+    _ visit: Visit, by response: RedirectResponse, _ text: String
+  ) async throws(Failure) -> Response {
+    try await visit.shown(visit.connection(named: response.state.connection)) {
       (connection) async throws(Failure) in
       try await visit.handle(step: Int(response.state.note) ?? -1, Array(text.utf8)) {
         (visit) async throws(Failure) in
@@ -123,7 +134,11 @@ import OpenIDClient
         throw .identityNotAllowed(because: .addressTaken)
       }
       (visit.state.pendingIdentity, visit.state.email) = (flow, pending.email)
-      return .page(.link)
+      guard !pending.hasProvedEmail, context.mailer.isConfigured else { return .page(.link) }
+      // A stranger may have registered the address. The code takes the account over, and links.
+      let code = try await EmailCodes.requestProof(of: pending.email, context)
+      visit.state.stage = .mailedCode(flow: code, isOfNewUser: true)
+      return .page(.code)
     }
   }
 }
@@ -147,7 +162,7 @@ extension Visit {
     let last = BrowserNote.connection.text(call)
     return try methods().connections.map { connection in
       ConnectionButton(
-        connection.title, mark: ConnectionMark(preset: connection.preset.name),
+        connection.label, mark: ConnectionMark(preset: connection.preset.name),
         to: Destination(path(to: connection.key)),
         isLastUsed: last?.hasSameBytes(as: connection.key) == true)
     }
@@ -159,7 +174,7 @@ extension Visit {
   }
 
   func title(of pending: PendingIdentity) -> String {
-    app.connections.named(pending.connection)?.title ?? pending.connection
+    app.connections.named(pending.connection)?.label ?? pending.connection
   }
 
   /// Returns a page that tells that the account is linked after the sign-in, if one waits.
@@ -189,7 +204,8 @@ extension Visit {
   fileprivate func shown(
     _ connection: Connection?, _ work: @EventLoop (Connection) async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
-    guard let connection else { return call.redirect(to: path(.signIn)) }
+    // The operator may have disabled it since the page was shown.
+    guard let connection else { throw .unknownConnection }
     do throws(Failure) { return try await work(connection) } catch {
       guard let page = try page(for: error, of: connection) else { throw error }
       call.failure = error
@@ -201,7 +217,7 @@ extension Visit {
     let methods = try methods()
     let hasOthers = methods.takesPassword || methods.takesCode || methods.connections.count > 1
     let other = hasOthers ? Link.otherSignIn(link(.signIn)) : nil
-    let title = connection.title
+    let title = connection.label
     switch failure {
     case .connectionFailed:
       let again = Destination(path(to: connection.key))

@@ -292,7 +292,7 @@ extension Visit {
   /// Returns the page that leads to a new sign-in, of the same client.
   ///
   /// Only the client can begin its sign-in, since it keeps the state of the request in the browser.
-  private static func startAgain(
+  static func startAgain(
     after failure: Failure, _ call: Call
   ) async throws(Failure) -> Response {
     call.failure = failure
