@@ -79,7 +79,7 @@ package struct BrowserUser: Sendable {
   }
 
   /// Returns whether the browser knows a user, who may be signed out.
-  static func areKnown(_ context: RequestContext) async throws(Failure) -> Bool {
+  package static func areKnown(_ context: RequestContext) async throws(Failure) -> Bool {
     do throws(Failure) {
       return try await Devices.list(context).users.contains { !$0.isAnonymous }
     } catch .deviceUnknown {

@@ -71,10 +71,10 @@ package enum Users {
       CredentialRowQueries.addIdentity, user, identity, app, provider, subject ?? user.text
     )
     let counted = limit?.sendSpending(in: transaction)
-    if provesEmail, let address {
+    if provesEmail, address != nil {
       // A wait for a later statement must not hide this error.
       try await claimed?.rows(undone: .identityTaken)
-      try await Accounts.markVerified(address, of: user, in: transaction)
+      _ = transaction.send(AccountQueries.verify, user)
     }
     return { () async throws(Failure) in
       try await claimed?.rows(undone: .identityTaken)

@@ -1,7 +1,9 @@
 import EventLoop
+import Federation
 import HostedPages
 import HTTP
 import OpenID
+import Records
 import Pages
 import Runtime
 import Tenancy
@@ -54,7 +56,7 @@ import WireKit
     }
     switch step {
     case .signIn:
-      if isFirst, case .named(let name)? = authorization.request.connection {
+      if isFirst, let name = try await service(of: authorization, call) {
         return call.redirect(to: ConnectionPages.path(to: name, of: authorization))
       }
       let startsSignUp = authorization.request.startsSignUp
@@ -71,6 +73,22 @@ import WireKit
       )
       return handOver.response(code: code, to: call, afterForm: !isFirst)
     }
+  }
+
+  /// Returns the service at which an authorization begins without a page; nil to show one.
+  ///
+  /// The client names it, or has no other way to sign in. After a sign-out the user gets the page,
+  /// since the session at the service would sign in again at once.
+  private static func service(
+    of authorization: Authorization, _ call: Call
+  ) async throws(Failure) -> String? {
+    if case .named(let name)? = authorization.request.connection { return name }
+    let methods = SignInMethods(
+      call.context.app, authorization.client, only: authorization.request.connection)
+    guard methods.connections.count == 1, !methods.takesPassword, !methods.takesCode,
+      try await !BrowserUsers.areKnown(call.context)
+    else { return nil }
+    return methods.connections[0].key
   }
 
   /// Returns the response of a user who does not want to go on.

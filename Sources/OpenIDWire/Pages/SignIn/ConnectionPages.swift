@@ -71,7 +71,7 @@ import OpenIDClient
       RateLimit.ofNetwork(.authorization, visit.context), visit.context
     ).spend()
     let request = visit.authorization.request
-    let asksAgain = request.prompts.contains(.login)
+    let asksAgain = request.prompts.contains(.login) && !visit.state.isAnother
     // Without a user to confirm, a sign-in there is as good as any. A client that sends `max_age`
     // compares the time itself.
     var needsProof = request.maxAge != nil
