@@ -156,7 +156,10 @@ class AtThisProduct(ConnectionCase):
         self.assertEqual(self.site.sql(
             f"select provider, subject from identities where user_id = '{told['sub']}'"),
             f"jwt:http://{self.host}/|{self.subject}")
-        # With a session there and here, no page is shown.
+        # With a session here, no page is shown; with one there, none of the other app.
+        party = Party(self, self.spa)
+        self.assertTrue(party.code(self.visitor.open(party.path)))
+        self.visitor = self.new_visitor()
         self.assertEqual(self.signed_in_here()["sub"], told["sub"])
 
     def test_the_other_app_confirms_the_person(self):
