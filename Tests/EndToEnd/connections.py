@@ -1,5 +1,6 @@
 """Sign-in at other issuers, by a browser without scripts."""
 
+import hashlib
 import html
 import http.client
 import json
