@@ -69,6 +69,7 @@ CREATE FUNCTION public.management_scopes() RETURNS json
     "delete:clients": "Delete clients",
     "read:client_keys": "Read clients",
     "update:client_keys": "Replace the secrets of clients",
+    "read:connections": "Read connections",
     "read:resource_servers": "Read APIs",
     "create:resource_servers": "Create APIs",
     "update:resource_servers": "Change APIs",
