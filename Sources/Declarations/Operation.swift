@@ -119,6 +119,8 @@ package struct QueryParameter: Sendable {
     shape: .integer(1...PageLimit.most)
   )
   package static let app = QueryParameter(name: "app", says: "only of this app", shape: .slug)
+  package static let force = QueryParameter(
+    name: "force", says: "true deletes it also if users depend on it", shape: .choice(["true"]))
   package static let filter = QueryParameter(
     name: "filter",
     says: "the users to return, such as metadata.theme = \"dark\" and created_at > 2026-01-01",

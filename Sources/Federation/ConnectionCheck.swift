@@ -5,6 +5,7 @@ import OpenIDClient
 import Outbound
 package import Runtime
 import Tenancy
+import Records
 
 /// A check of a connection, without a user: what an operator could have set wrong.
 @EventLoop package enum ConnectionCheck {
@@ -60,6 +61,7 @@ import Tenancy
     do throws(Failure) {
       provider = try await context.upstream.provider(of: connection)
       lines.append(Line(name: "discovery", fault: nil, detail: provider.authorizationURL))
+      lines.append(scopeLine(connection, provider))
     } catch {
       guard error.is(.connectionUnavailable) else { throw error }
       lines.append(Line(name: "discovery", fault: error.report ?? error.type.title, detail: ""))
@@ -69,15 +71,31 @@ import Tenancy
       let fault = try await keyFault(connection, provider, context)
       lines.append(Line(name: "keys", fault: fault, detail: url))
     }
-    let fault = try await tokenFault(connection, provider, uri, context)
+    let (fault, clock) = try await tokenFaults(connection, provider, uri, context)
     lines.append(Line(name: "token", fault: fault, detail: provider.tokenURL))
+    lines.append(Line(name: "clock", fault: clock, detail: "it agrees with that of the service"))
     return result()
+  }
+
+  /// Services need not list all scopes that they accept.
+  private static func scopeLine(_ connection: Connection, _ provider: Provider) -> Line {
+    let asked = connection.scopes.isEmpty ? connection.preset.scopes : connection.scopes
+    let unlisted = asked.filter { scope in
+      provider.scopes?.contains(where: scope.hasSameBytes) == false
+    }
+    let detail =
+      unlisted.isEmpty
+      ? asked.joined(separator: " ")
+      : "scopes_supported of the service lacks \(unlisted.joined(separator: " ")): it may ignore it"
+    return Line(name: "scopes", fault: nil, detail: detail)
   }
 
   private static func secretFault(_ connection: Connection) -> String? {
     guard let days = connection.daysOfSecret, days <= warning else { return nil }
+    let day = connection.secretExpiresAt ?? ""
     return days < 0
-      ? "the secret expired \(-days) days ago" : "the secret expires in \(days) days; replace it"
+      ? "the secret expired on \(day); make another one, and set client_secret"
+      : "the secret expires on \(day), in \(days) days; replace it"
   }
 
   private static func keyFault(
@@ -92,24 +110,43 @@ import Tenancy
     }
   }
 
-  private static func tokenFault(
+  /// Returns what is wrong at the token endpoint, and with the clocks.
+  private static func tokenFaults(
     _ connection: Connection, _ provider: Provider, _ uri: String, _ context: RequestContext
-  ) async throws(Failure) -> String? {
+  ) async throws(Failure) -> (token: String?, clock: String?) {
     let credentials = try connection.credentials(context)
+    var clock: String?
+    func result(_ fault: String?) -> (String?, String?) { (fault, clock) }
     do throws(OpenIDClientError) {
       let request = try TokenRequest(
         exchanging: "dossier-check", redirectURI: uri,
         verifier: provider.usesPKCE ? String(repeating: "x", count: 43) : nil, credentials,
         at: provider, now: time(nil))
       let answer = try await send(request, connection, context)
+      clock = clockFault(answer)
       _ = try TokenResponse(status: answer.status, body: answer.body, of: provider)
-      return "it accepted a code that nobody has issued"
+      return result("it accepted a code that nobody has issued")
     } catch .refused(let code, _) {
-      return ["invalid_client", "unauthorized_client"].contains(code)
-        ? "it answers \(code): compare client_id and client_secret" : nil
+      // GitHub has a code of its own for a wrong secret.
+      let isOfClient = ["invalid_client", "unauthorized_client", "incorrect_client_credentials"]
+        .contains(code)
+      return result(
+        isOfClient ? "it answers \(code): compare client_id and client_secret" : nil)
     } catch {
-      return error.rule
+      return result(error.rule)
     }
+  }
+
+  /// The greatest difference of the clocks, in seconds: that which ID tokens may have.
+  private static let leeway = 60
+
+  private static func clockFault(_ answer: HTTPAnswer) -> String? {
+    guard let theirs = answer.date else { return nil }
+    let ahead = theirs - time(nil)
+    guard abs(ahead) > leeway else { return nil }
+    return
+      "the clock of the service differs by \(ahead) s from ours, so ID tokens are refused: let "
+      + "this host ask a time server"
   }
 
   private static func send(

@@ -131,7 +131,8 @@ package struct ConnectionRecord: OwnedRecord {
       "app_services_redirects", .urlsOfPages,
       "URLs to which clients of App Services may send browsers with the result, compared as typed")
     secretExpiresAt = read.optional(
-      "secret_expires_at", .day, "the day on which the secret expires, such as 2027-05-31; dossier "
+      "secret_expires_at", .day,
+      "the day on which the secret expires, such as 2027-05-31; dossier "
         + "doctor warns before it", read: \.string)
     position = read.number(
       "position", 0...1_000, 0, "the place of its button: smaller numbers stand first")
@@ -144,8 +145,18 @@ package struct ConnectionRecord: OwnedRecord {
     "A service to which an app sends its users to sign in, such as Google.",
     consequence: "Its users stay, and cannot sign in by it until it is back, under any name.")
 
+  package static let derived: [DerivedMember<ConnectionRecord>] = [
+    DerivedMember("service", ColumnRule(.text(1...60)), "the preset in use, also if none is set") {
+      .string($0.preset.name)
+    },
+    DerivedMember("title", ColumnRule(.text(1...60)), isListed: false, "the name that people see") {
+      .string($0.title)
+    },
+  ]
+
   package static let table = RecordTable<ConnectionRecord>(
     "connections", key: "name", own: [.text("name"), .sealed("client_secret")],
+    order: "r.created_at, r.name",
     .init(
       list: "connections.list", show: "connections.show", lock: "connections.lock",
       insert: "connections.add", change: "connections.change", delete: "connections.remove"))
@@ -236,7 +247,8 @@ extension ConnectionRecord {
       require("team_id", record.team != nil, "Apple's secret needs the id of the team.")
       require("key_id", record.key != nil, "Apple's secret needs the id of the key.")
     }
-    let hasSecret = record.givesSecret || stored?.sealed != nil && change.patch["client_secret"] == nil
+    let hasSecret =
+      record.givesSecret || stored?.sealed != nil && change.patch["client_secret"] == nil
     require(
       "client_secret", hasSecret || preset.issuer == nil,
       "This preset needs the secret of the app.")
@@ -295,11 +307,6 @@ extension ConnectionRecord {
 extension Stored<ConnectionRecord> {
   var emailTrust: EmailTrust { record.emailTrust ?? record.preset.emailTrust }
 
-  /// The provider of its identities; nil if each of its tokens names one, as those of Microsoft do.
-  package var provider: IdentityProvider? {
-    (record.issuer ?? record.preset.issuer).map(IdentityProvider.init(ofIssuer:))
-  }
-
   /// Whether the service sends its response by a form.
   package var answersByForm: Bool { record.preset.responseMode != nil }
 
@@ -314,14 +321,36 @@ extension Stored<ConnectionRecord> {
 
   /// Returns whether it is meant by a name: its own, or that of Auth0 for its preset.
   package func isNamed(_ name: String) -> Bool {
-    record.name.hasSameBytes(as: name) || record.preset.auth0Name.hasSameBytes(as: name)
+    record.name.hasSameBytes(as: name) || auth0Name?.hasSameBytes(as: name) == true
+  }
+
+  /// The provider of its identities; nil if each of its tokens names one, as those of Microsoft do.
+  package var provider: IdentityProvider? {
+    record.preset.hasTenants
+      ? nil : (record.issuer ?? record.preset.issuer).map(IdentityProvider.init(ofIssuer:))
+  }
+
+  /// The name of Auth0 for its service; nil for a service that the operator names.
+  var auth0Name: String? { record.preset.issuer == nil ? nil : record.preset.auth0Name }
+
+  /// Returns whether its users have identities of an issuer, such as that of a tenant of Microsoft.
+  func isOf(issuer: String) -> Bool {
+    record.preset.mayState(issuer, settings(allowsPlainHTTP: true))
   }
 
   /// Returns the id and the secret of the app at the service.
   ///
+  /// - Parameters:
+  ///   - id: the client id of a native app of Apple, which has the same key; nil for that of the
+  ///     connection.
+  ///   - context: the context of the request.
+  /// - Returns: the id and the secret.
   /// - Throws: `.internalError` if the master key does not decrypt the secret.
-  @EventLoop func credentials(_ context: RequestContext) throws(Failure) -> ClientCredentials {
-    guard let sealed else { return ClientCredentials(id: record.clientID, secret: .none) }
+  @EventLoop func credentials(
+    as id: String? = nil, _ context: RequestContext
+  ) throws(Failure) -> ClientCredentials {
+    let id = id ?? record.clientID
+    guard let sealed else { return ClientCredentials(id: id, secret: .none) }
     let name = ConnectionRecord.sealName(of: key, in: AppID(trusted: app))
     guard let opened = context.keys.master.opened(sealed, as: name) else {
       throw .internalError(
@@ -329,10 +358,10 @@ extension Stored<ConnectionRecord> {
     }
     let secret = String(decoding: opened, as: UTF8.self)
     guard record.preset.authentication == .signedSecret else {
-      return ClientCredentials(id: record.clientID, secret: .text(secret))
+      return ClientCredentials(id: id, secret: .text(secret))
     }
     do throws(OpenIDClientError) {
-      return ClientCredentials(id: record.clientID, secret: .key(try record.signingKey(secret)))
+      return ClientCredentials(id: id, secret: .key(try record.signingKey(secret)))
     } catch {
       throw .connectionUnavailable(reason: "connection \(key): \(error.rule)")
     }

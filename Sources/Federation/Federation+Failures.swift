@@ -26,6 +26,15 @@ extension Failure {
       "Sign in to that account in another way. Then link the identity: POST /v1/me/identities with "
         + "provider pending, and the flow of this error.")
 
+  package static let connectionInUse = Failure("connection_in_use", .conflict)
+    .titled("Some users can sign in only by this connection.")
+    .remedied(
+      "Disable it with enabled=false, or delete it with force=true (dossier connection delete --force). "
+        + "Its users stay, and can sign in again by a new connection to the same service.")
+  package static let pendingIdentityInvalid = Failure("pending_identity_invalid", .forbidden)
+    .titled("The flow belongs to no account that waits for this user, or has expired.")
+    .remedied("Sign in at the other service again, and then as the user who has its address.")
+
   /// Why an account at another service may not sign in, beside its domain and tenant.
   package enum IdentityRefusal: String {
     case signUpClosed = "sign_up_closed"

@@ -28,6 +28,8 @@ package struct Provider: Sendable {
   package let revocationURL: String?
   package let authentication: ClientAuthentication
   package let usesPKCE: Bool
+  /// The scopes that the issuer lists; nil if it lists none.
+  package let scopes: [String]?
   /// Whether each callback must have `iss`.
   package let promisesIssuer: Bool
   /// Other values of `iss` that mean the issuer.
@@ -80,6 +82,7 @@ package struct Provider: Sendable {
     keysURL = metadata?.keysURL
     endSessionURL = metadata?.endSessionURL
     revocationURL = metadata?.revocationURL
+    scopes = metadata?.scopes
     promisesIssuer = metadata?.promisesIssuer ?? false
     usesPKCE = preset.usesPKCE && metadata?.challengeMethods?.contains("S256") ?? true
     authentication = Self.authentication(preset, metadata?.authenticationMethods)
@@ -174,7 +177,7 @@ extension ProviderPreset {
   ///
   /// It must be the configured one, by bytes. With tenants, it may also be the template for all, or
   /// that of a tenant.
-  func mayState(_ issuer: String, _ settings: ProviderSettings) -> Bool {
+  package func mayState(_ issuer: String, _ settings: ProviderSettings) -> Bool {
     guard let configured = settings.issuer ?? self.issuer else { return false }
     let others = settings.issuer == nil ? otherIssuers : []
     if ([configured] + others).contains(where: { $0.hasSameBytes(as: issuer) }) { return true }

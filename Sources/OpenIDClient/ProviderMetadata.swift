@@ -18,6 +18,8 @@ package struct ProviderMetadata: Sendable {
   package let promisesIssuer: Bool
   /// The methods by which a client may authenticate; nil if the document does not state them.
   package let authenticationMethods: [String]?
+  /// The scopes that the issuer lists; nil if it lists none.
+  package let scopes: [String]?
   /// The methods of code challenges; nil if the document does not state them.
   package let challengeMethods: [String]?
   /// Whether the issuer reports that a user has signed out, and whether it then names the session.
@@ -81,6 +83,7 @@ package struct ProviderMetadata: Sendable {
       throw .invalidMetadata(rule: "its response_types_supported have no code")
     }
     authenticationMethods = try list("token_endpoint_auth_methods_supported")
+    scopes = try list("scopes_supported")
     challengeMethods = try list("code_challenge_methods_supported")
     promisesIssuer = document["authorization_response_iss_parameter_supported"] == true
     logsOutByBackchannel = document["backchannel_logout_supported"] == true

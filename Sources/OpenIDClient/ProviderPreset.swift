@@ -71,7 +71,7 @@ package struct ProviderPreset: Sendable {
   package var isDiscovered: Bool { hasIDToken }
 
   /// The placeholder for the tenant in an issuer.
-  static let tenantPlaceholder = "{tenantid}"
+  package static let tenantPlaceholder = "{tenantid}"
 
   /// Whether a request can make the issuer authenticate the user again.
   ///

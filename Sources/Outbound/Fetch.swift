@@ -35,7 +35,8 @@ internal import Glibc
     return .success(
       HTTPAnswer(
         status: transfer.status, body: intake.body, contentType: transfer.field("Content-Type"),
-        lifetime: lifetime, location: transfer.field("Location")
+        lifetime: lifetime, date: Freshness.time(transfer.field("Date")),
+        location: transfer.field("Location")
       ))
   }
 
@@ -132,8 +133,13 @@ package enum Freshness {
     if let shortest { return shortest }
     guard let expires else { return nil }
     let end = unsafe curl_getdate(expires, nil)
-    let start = date.map { unsafe curl_getdate($0, nil) } ?? -1
-    return end < 0 ? 0 : end - (start < 0 ? time(nil) : start)
+    return end < 0 ? 0 : end - (Self.time(date) ?? Glibc.time(nil))
+  }
+
+  /// Returns a date in seconds since 1970; nil without a valid one.
+  static func time(_ date: String?) -> Int? {
+    let time = date.map { unsafe curl_getdate($0, nil) } ?? -1
+    return time < 0 ? nil : time
   }
 }
 

@@ -55,6 +55,8 @@ package struct HTTPAnswer: Sendable {
   package let contentType: String?
   /// The freshness lifetime; zero if caching is forbidden, nil if the server does not state it.
   package let lifetime: Duration?
+  /// The time of the server's clock, in seconds since 1970; nil if it does not state it.
+  package let date: Int?
   /// The target of a redirect.
   let location: String?
 }

@@ -31,11 +31,13 @@ import WireKit
   ///   - check: a further check of a record to create.
   ///   - change: changes a record.
   ///   - delete: deletes a record.
+  ///   - forcedDelete: deletes a record with `force=true`, also if users depend on it; nil for none.
   ///   - kept: the errors for records that cannot be deleted.
   /// - Returns: the operations.
   nonisolated static func operations(
     checking check: @escaping Check = { _, _, _ in }, change: @escaping Change = R.change,
-    delete: @escaping Deletion = R.delete, keeping kept: [Failure] = []
+    delete: @escaping Deletion = R.delete, forcing forcedDelete: Deletion? = nil,
+    keeping kept: [Failure] = []
   ) -> [Operation] {
     let (all, one) = (words.path, "\(words.path)/{\(words.parameter)}")
     let selects = words.isOfNamedApp
@@ -80,9 +82,14 @@ import WireKit
         return response(.ok, changed)
       },
       Operation(
-        .delete, one, access: .operator, gives: [.noContent], refuses: [R.missing] + kept,
-        summary: "Delete the \(words.one)"
+        .delete, one, access: .operator, takes: forcedDelete == nil ? .none : .query(.force),
+        gives: [.noContent], refuses: [R.missing] + kept, summary: "Delete the \(words.one)"
       ) { (call) async throws(Failure) in
+        var delete = delete
+        if let forcedDelete {
+          let force: Force? = try call.choice(QueryParameter.force.name)
+          if force != nil { delete = forcedDelete }
+        }
         try await delete(key(in: call), app(of: call), call.context)
         return Response(.noContent)
       },
@@ -129,6 +136,11 @@ import WireKit
   }
 }
 
+/// The value of the parameter that deletes a record also if users depend on it.
+private enum Force: String, CaseIterable {
+  case yes = "true"
+}
+
 /// The records that have the routes of `RecordResource` only.
 enum RecordResources {
   static let resourceServers = RecordResource<ResourceServerRecord>.operations(
@@ -138,6 +150,8 @@ enum RecordResources {
       }
     }, keeping: [.providedAPI])
   static let issuers = RecordResource<IssuerRecord>.operations()
-  static let connections = RecordResource<ConnectionRecord>.operations()
+  static let connections = RecordResource<ConnectionRecord>.operations(
+    delete: ConnectionRecord.deleteIfUnused, forcing: ConnectionRecord.delete,
+    keeping: [.connectionInUse])
   static let roles = RecordResource<RoleRecord>.operations()
 }

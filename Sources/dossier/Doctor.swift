@@ -18,8 +18,8 @@ struct Doctor: ParsableCommand {
     discussion: """
       It examines the settings and whether all hosts share them, the database with its schema, \
       rights, master key and app, the nodes of a distributed database, a write that it rolls back, \
-      the sockets of the workers, nginx's configuration and certificates, mail, clocks and limits. Run it on the host that serves, as the \
-      user that serves.
+      the sockets of the workers, nginx's configuration and certificates, mail, the connections to \
+      other services, clocks and limits. Run it on the host that serves, as the user that serves.
       """)
   @OptionGroup var settings: ConfigurationOptions
   @OptionGroup var output: OutputOptions
@@ -211,8 +211,8 @@ extension CommandContext {
     return findings.isEmpty ? [Doctor.Finding("hosts")] : findings
   }
 
-  /// Checks mail, and finds apps with invalid stored settings, and apps whose sender address relays
-  /// refuse.
+  /// Checks mail and connections, and finds apps with invalid stored settings, and apps whose sender
+  /// address relays refuse.
   private func apps(_ settings: MailRelaySettings) async -> [Doctor.Finding] {
     let apps: [AppRecord]
     do throws(Failure) {
@@ -228,8 +228,9 @@ extension CommandContext {
           + app.app.settings.misfits.map { "\($0)=null" }.joined(separator: " ")
       )
     }
+    let connections = await connectionFindings(of: apps.map(\.name))
     guard case .relay = settings.destination else {
-      return misfits + [await mail(settings, from: [])]
+      return misfits + connections + [await mail(settings, from: [])]
     }
     let (local, others) = apps.reduce(into: ([AppRecord](), [AppRecord]())) { lists, app in
       if app.app.mailSettings.sender.hasSuffix("@localhost") {
@@ -245,7 +246,8 @@ extension CommandContext {
           + "dossier app set --app \(app.name) mail_from=no-reply@YOUR.DOMAIN"
       )
     }
-    return misfits + unnamed + [await mail(settings, from: others.map(\.app.mailSettings.sender))]
+    return misfits + connections + unnamed
+      + [await mail(settings, from: others.map(\.app.mailSettings.sender))]
   }
 
   /// The senders that are named to the relay.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Federation
 import HTTP
 import JSON
 import Records
@@ -32,6 +31,14 @@ protocol CommandRecord: OwnedRecord {
   static func preface(
     of record: JSON, _ context: CommandContext
   ) async throws(CommandFailure) -> JSONObject
+  /// Returns members that `create` shows after those of the new record, and a remark.
+  static func addendum(
+    to record: JSON, in app: String?, _ context: CommandContext
+  ) async throws(CommandFailure) -> (members: JSONObject, remark: String?)
+  /// Returns what an operator should know after a change; nil for nothing.
+  static func warning(after patch: JSONObject, of record: JSON) -> String?
+  /// What the flag `--force` of `delete` does; nil if it has none.
+  static var force: String? { get }
 }
 
 extension CommandRecord {
@@ -41,11 +48,15 @@ extension CommandRecord {
   static func preface(
     of record: JSON, _ context: CommandContext
   ) async throws(CommandFailure) -> JSONObject { JSONObject() }
+  static func addendum(
+    to record: JSON, in app: String?, _ context: CommandContext
+  ) async throws(CommandFailure) -> (members: JSONObject, remark: String?) { (JSONObject(), nil) }
+  static func warning(after patch: JSONObject, of record: JSON) -> String? { nil }
+  static var force: String? { nil }
 }
 
 extension ResourceServerRecord: CommandRecord {}
 extension IssuerRecord: CommandRecord {}
-extension ConnectionRecord: CommandRecord {}
 
 extension RecordCommand {
   struct Create<Of: CommandRecord>: ParsableCommand {
@@ -95,8 +106,10 @@ extension RecordCommand {
         let preface = try await Of.preface(of: .object(body), context)
         let made = try await context.send(
           .post, Of.words.path, .json(.object(body)), to: Of.words.isOfNamedApp ? options.app : nil)
+        let (addendum, remark) = try await Of.addendum(to: made, in: options.app, context)
         return CommandOutput(
-          made.after(preface), remark: made["secret"].map { _ in "the secret is not shown again" })
+          made.after(preface).before(addendum),
+          remark: remark ?? made["secret"].map { _ in "the secret is not shown again" })
       }
     }
   }
@@ -175,7 +188,8 @@ extension RecordCommand {
           ifVersion: ifVersion)
         return CommandOutput(
           changed.after(try await Of.preface(of: changed, context)),
-          brief: changed.brief(["id", Of.first.name, "version"] + patch.keys))
+          brief: changed.brief(["id", Of.first.name, "version"] + patch.keys),
+          remark: Of.warning(after: patch, of: changed))
       }
     }
   }
@@ -189,9 +203,19 @@ extension RecordCommand {
     @OptionGroup var record: RecordArgument<Of>
     @OptionGroup var consent: Consent
 
+    @Flag(
+      name: .customLong("force"),
+      help: ArgumentHelp(Of.force ?? "", visibility: Of.force == nil ? .private : .default))
+    var isForced = false
+
+    func validate() throws {
+      guard !isForced || Of.force != nil else { throw ValidationError("--force is not known.") }
+    }
+
     func run() throws {
       let question = "Delete the \(Of.words.one) \(record.key)? \(Of.words.consequence)"
-      record.options.send(.delete, record.path, asking: consent, question)
+      let path = isForced ? "\(record.path)?force=true" : record.path
+      record.options.send(.delete, path, asking: consent, question)
     }
   }
 }
@@ -231,6 +255,12 @@ extension CommandRecord {
 }
 
 extension JSON {
+  /// Returns an object with other members after its own.
+  fileprivate func before(_ addendum: JSONObject) -> JSON {
+    guard let object, addendum.count > 0 else { return self }
+    return .object(JSONObject(Array(object) + Array(addendum)))
+  }
+
   /// Returns an object with other members before its own.
   fileprivate func after(_ preface: JSONObject) -> JSON {
     guard let object, preface.count > 0 else { return self }

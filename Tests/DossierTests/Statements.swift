@@ -80,6 +80,7 @@ private let singleStatements: [any PreparedStatement] = [
   ClientSessionQueries.find, ClientSessionQueries.live, ClientSessionQueries.refreshable,
   ClientTokenQueries.isBlocked, ConsentQueries.scope, ConsentQueries.allow, ConsentQueries.list,
   ConsentQueries.revoke, ConsentQueries.endSessions, UserLinkQueries.issued,
+  ConnectionQueries.dependents,
   UserLinkQueries.anyIssued, UserLinkQueries.party, UserLinkQueries.fresh,
   UserLinkQueries.setAddress, UserLinkQueries.adopt, UserLinkQueries.count, UserLinkQueries.known,
   UserLinkQueries.create, UserLinkQueries.addIdentity, StandardClaimQueries.user,

@@ -47,7 +47,7 @@ class Commands(CommandCase):
         self.remove(self.upstream, "--force")
         self.refused(10, "connection", "show", name, "--app", "default")
         actions = [event["action"] for event in self.audit_events("--app", "default")]
-        self.assertIn("connection_remove", actions)
+        self.assertIn("connection_delete", actions)
 
     def test_the_output_for_people_names_the_redirect_uri(self):
         text = self.site.dossier(
@@ -64,7 +64,7 @@ class Commands(CommandCase):
         del settings["preset"]
         made = self.site.dossier("connection", "create", "google", "--app", "default",
                                  *self.arguments(settings))
-        self.assertEqual((made["preset"], made["label"]), ("google", "Google"))
+        self.assertEqual((made["service"], made["title"]), ("google", "Google"))
 
     def test_a_secret_from_a_file(self):
         path = self.site.folder / "secret"
@@ -184,7 +184,10 @@ class Commands(CommandCase):
 
     def test_a_file_of_apply_has_connections(self):
         path = pathlib.Path(self.site.folder) / "apps.json"
-        settings = {**self.upstream.settings, "label": "Applied"}
+        secret = self.site.folder / "secret"
+        secret.write_text(self.upstream.secret)
+        settings = {**self.upstream.settings, "label": "Applied",
+                    "client_secret": {"file": str(secret)}}
         connections = {self.upstream.name: settings}
         path.write_text(json.dumps({"apps": {"applied": {"connections": connections}}}))
         run = self.site.dossier("apply", path, "--yes", check=False, output="text")
@@ -231,7 +234,7 @@ class Routes(CommandCase):
 
     def test_members_that_break_a_rule(self):
         for name, value in [
-                ("preset", "myspace"), ("email_trust", 7), ("link", "maybe"), ("label", "a\u0000b"),
+                ("preset", "myspace"), ("email_trust", 7), ("link", "maybe"), ("label", 7),
                 ("scopes", "openid"), ("position", "x"), ("client_id", 7), ("unknown", 1)]:
             answer = self.ask("POST", "", {**self.body, name: value})
             self.expect(answer, 422, "validation_failed")
