@@ -282,7 +282,17 @@ package enum SubjectQueries {
     guard isForeign(id) else { return nil }
     let provider = IdentityProvider.foreign
     let place = batch.add(SubjectQueries.holder, context.app.id, provider, id)
-    return { (results) throws(Failure) in try results.first(place) ?? named(by: id) }
+    // The id of an account at a connected service: its user need not have come with it.
+    let parts = id.split(separator: "|", maxSplits: 1).map(String.init)
+    let issuer = context.app.issuer(named: parts[0])
+    let account = issuer.map {
+      batch.add(SubjectQueries.holder, context.app.id, IdentityProvider(ofIssuer: $0), parts[1])
+    }
+    return { (results) throws(Failure) in
+      if let user = try results.first(place, as: UserID.self) { return user }
+      if let account, let user = try results.first(account, as: UserID.self) { return user }
+      return named(by: id)
+    }
   }
 
   /// Returns the user that an id names if it did not come with one; nil for another form of id.

@@ -121,18 +121,22 @@ package enum DirectGrant: String, CaseIterable, Sendable {
   case emailCode = "http://auth0.com/oauth/grant-type/passwordless/otp"
   case factorCode = "http://auth0.com/oauth/grant-type/mfa-otp"
   case recoveryCode = "http://auth0.com/oauth/grant-type/mfa-recovery-code"
+  /// A code or token that the SDK of another service has given to a native app.
+  case tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 
   /// Returns whether the grant is open to a client.
   ///
   /// - Parameters:
   ///   - password: whether passwords can be exchanged for tokens.
   ///   - emailCode: whether mailed codes can.
+  ///   - service: whether what other services give can.
   /// - Returns: whether a client may use the grant.
-  package func isOpen(password: Bool, emailCode: Bool) -> Bool {
+  package func isOpen(password: Bool, emailCode: Bool, service: Bool) -> Bool {
     switch self {
     case .password, .passwordRealm: password
     case .emailCode: emailCode
-    case .factorCode, .recoveryCode: password || emailCode
+    case .factorCode, .recoveryCode: password || emailCode || service
+    case .tokenExchange: service
     }
   }
 }

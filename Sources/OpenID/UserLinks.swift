@@ -1,3 +1,5 @@
+import Records
+import Federation
 import IdentitySubjects
 import RateLimiting
 package import Tenancy
@@ -32,6 +34,11 @@ import Sessions
     let prefix = "\(provider)|"
     let isWhole = id.utf8.starts(with: prefix.utf8)
     let subject = isWhole ? String(Substring(id.utf8.dropFirst(prefix.utf8.count))) : id
+    if let known = context.app.connections.named(auth0: provider)?.provider,
+      let holder = try await context.first(SubjectQueries.holder, context.app.id, known, subject)
+    {
+      return holder
+    }
     let issued = try await context.first(UserLinkQueries.issued, context.app.id, provider, subject)
     if let issued { return UserID(trusted: issued) }
     return try await ForeignIDs.user(of: prefix + subject, context)
@@ -50,6 +57,10 @@ import Sessions
     var users = try await context.read(UserLinkQueries.anyIssued, context.app.id, id).map {
       UserID(trusted: $0)
     }
+    let calls = context.app.connections.all.compactMap(\.provider).map {
+      PendingQuery(SubjectQueries.holder, context.app.id, $0, id)
+    }
+    users += try await context.read(SubjectQueries.holder, calls).joined()
     for provider in ["auth0", "email"] {
       if let user = try await ForeignIDs.user(of: "\(provider)|\(id)", context) {
         users.append(user)

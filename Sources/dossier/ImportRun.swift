@@ -1,7 +1,9 @@
+import OpenIDClient
 import Accounts
 import AppServicesWire
 import Documents
 import EventLoop
+import Federation
 import Glibc
 import JSON
 import Permissions
@@ -251,9 +253,15 @@ extension ImportRequest {
       let issuers = try await context.run { context async throws(Failure) in
         try await IssuerRecord.table.list(of: app.id, context)
       }
+      let connections = app.connections.all.flatMap { connection in
+        let names = [app.connections.auth0Name(of: connection), connection.key]
+        return names.compactMap { name in
+          connection.provider?.issuer.map { (name, $0) }
+        }
+      }
       let named = Dictionary(
-        issuers.map { ($0.name, $0.issuer) }, uniquingKeysWith: { first, _ in first }
-      )
+        connections + issuers.map { ($0.name, $0.issuer) },
+        uniquingKeysWith: { first, _ in first })
       let listed = try await context.run { context async throws(Failure) in
         try await RoleRecord.table.list(of: app.id, context)
       }

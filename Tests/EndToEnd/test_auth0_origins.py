@@ -111,7 +111,7 @@ class SignUps(Auth0Case):
 class Lists(Auth0Case):
     """Filters and pages of the registry."""
 
-    SCOPES = ["read:clients", "read:resource_servers", "read:client_grants",
+    SCOPES = ["read:clients", "read:connections", "read:resource_servers", "read:client_grants",
               "create:client_grants", "create:clients", "read:logs"]
 
     def test_filters(self):

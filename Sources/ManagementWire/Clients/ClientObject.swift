@@ -35,7 +35,10 @@ enum ClientObject {
   /// Returns the grants that a client may use.
   private static func grants(of kind: ClientKind, _ settings: ClientSettings) -> [String] {
     let direct = DirectGrant.allCases.filter {
-      $0.isOpen(password: settings.allowsPasswordGrant, emailCode: settings.allowsEmailCodeGrant)
+      // Each native client has that of services once the app has a connection.
+      $0.isOpen(
+        password: settings.allowsPasswordGrant, emailCode: settings.allowsEmailCodeGrant,
+        service: false)
     }
     return kind.grants.map(\.rawValue) + direct.map(\.rawValue)
   }

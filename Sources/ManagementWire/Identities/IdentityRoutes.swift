@@ -1,7 +1,10 @@
+import OpenIDClient
+import Records
 import Accounts
 import Administration
 import Documents
 import EventLoop
+import Federation
 import HTTP
 import IdentitySubjects
 import JSON
@@ -36,7 +39,9 @@ import WireKit
       let user = try call.managedUser()
       let record = try await UserRecords.read(of: user, call.context)
       let (provider, id) = (call.text("provider"), call.text("identity"))
-      let named = IdentityObject.all(of: record).first { $0.isNamed(provider, id) }
+      let named = IdentityObject.all(of: record, in: call.context.app).first {
+        $0.isNamed(provider, id)
+      }
       guard let identity = named?.identity else {
         throw .inexistentResource("The user has no such identity.")
       }
@@ -68,7 +73,7 @@ import WireKit
     of user: UserID, _ status: Status, _ context: RequestContext
   ) async throws(Failure) -> Response {
     let record = try await UserRecords.read(of: user, context)
-    let all = IdentityObject.all(of: record).map(\.json)
+    let all = IdentityObject.all(of: record, in: context.app).map(\.json)
     return Response(status, json: JSON.array(all).serialized())
   }
 }
@@ -110,26 +115,33 @@ struct IdentityObject {
   /// The identity itself; nil for a user without one.
   let identity: UserRecord.Identity?
   private let connection: String
+  /// Whether the operator has connected a service that Auth0 counts as social.
+  private var isOfSocialConnection = false
+  /// Whether the provider and the id find the user, since the operator has connected the service.
+  private var findsUser = false
 
   /// Returns the identities of a user, the primary one first; there is at least one, as at Auth0.
   ///
   /// Clients join a provider and an id with `|` to find the user again. So the primary identity has
   /// those of the user, unless another one does.
-  static func all(of record: UserRecord) -> [IdentityObject] {
+  static func all(of record: UserRecord, in app: App) -> [IdentityObject] {
     let own = record.foreignID ?? ForeignIDs.id(of: record.profile.id)
     let provider = String(own.prefix { $0 != "|" })
-    var all = record.identities.map { IdentityObject($0, of: own) }
+    var all = record.identities.map { IdentityObject($0, of: own, app.connections) }
     guard let first = all.first else {
       let connection = ClientSettings.Connection.password.auth0Name
       return [IdentityObject("auth0", own, connection, nil)]
     }
-    if !all.contains(where: { "\($0.provider)|\($0.id)".hasSameBytes(as: own) }) {
+    if !first.findsUser, !all.contains(where: { "\($0.provider)|\($0.id)".hasSameBytes(as: own) }) {
       all[0] = IdentityObject(provider, own, first.connection, first.identity)
+      all[0].isOfSocialConnection = first.isOfSocialConnection
     }
     return all
   }
 
-  private init(_ identity: UserRecord.Identity, of own: String) {
+  private init(
+    _ identity: UserRecord.Identity, of own: String, _ connections: AppConnections
+  ) {
     let known = identity.formerID ?? own
     switch identity.provider {
     case .password, .linkedPassword:
@@ -138,6 +150,14 @@ struct IdentityObject {
       self.init("email", known, ClientSettings.Connection.emailCode.auth0Name, identity)
     case .anonymous: self.init("anonymous", known, "anonymous", identity)
     case .apiKey, .issuer:
+      if let connection = connections.connection(of: identity.provider) {
+        self.init(
+          connection.strategy, "|" + identity.subject, connections.auth0Name(of: connection),
+          identity)
+        isOfSocialConnection = connection.isSocial
+        findsUser = connection.provider != nil
+        return
+      }
       let issuer = identity.issuer ?? identity.provider.text
       self.init(issuer, "|" + identity.subject, issuer, identity)
     }
@@ -172,7 +192,7 @@ struct IdentityObject {
     object["connection"] = .string(connection)
     object["provider"] = .string(provider)
     object["user_id"] = .string(id)
-    object["isSocial"] = .bool(Self.social.contains(provider))
+    object["isSocial"] = .bool(isOfSocialConnection || Self.social.contains(provider))
     var profile = identity?.profile ?? JSONObject()
     let claims = profile["claims"]?.object ?? JSONObject()
     profile["claims"] = nil

@@ -1,6 +1,8 @@
+import Records
 import Accounts
 import Administration
 import EventLoop
+import Federation
 import HTTP
 import IdentitySubjects
 import JSON
@@ -106,7 +108,7 @@ import WireKit
       let name = entry.user.flatMap { names[$0] }
       // No name is known of a user who was deleted.
       let id = name?.id ?? entry.user.map { ForeignIDs.id(of: $0) }
-      return selection.applied(to: LogObject(entry, user: id, named: name?.text).json)
+      return selection.applied(to: LogObject(entry, user: id, named: name?.text, context.app).json)
     }
   }
 
@@ -136,14 +138,15 @@ struct LogObject {
   ///   - entry: the event.
   ///   - foreignID: the id by which clients know its user; nil for an event of the app.
   ///   - userName: the address or the name of the user; nil if unknown.
-  init(_ entry: AuditEntry, user foreignID: String?, named userName: String?) {
+  ///   - app: the app of the event.
+  init(_ entry: AuditEntry, user foreignID: String?, named userName: String?, _ app: App) {
     var log = JSONObject()
     log["log_id"] = .string(entry.id.text)
     log["date"] = .string(entry.at.milliseconds)
     log["type"] = .string(Self.type(of: entry))
     log["description"] = .string(entry.action)
     log["client_id"] = Self.client(of: entry).map(JSON.string)
-    log["connection"] = Self.connection(of: entry).map(JSON.string)
+    log["connection"] = Self.connection(of: entry, in: app).map(JSON.string)
     log["ip"] = entry.address.map(JSON.string)
     log["user_agent"] = entry.agent.map(JSON.string)
     log["user_id"] = foreignID.map(JSON.string)
@@ -182,8 +185,12 @@ struct LogObject {
       : entry.detail["client_id"]?.string
   }
 
-  private static func connection(of entry: AuditEntry) -> String? {
-    switch entry.detail["provider"]?.string {
+  private static func connection(of entry: AuditEntry, in app: App) -> String? {
+    if let name = entry.detail["connection"]?.string {
+      let connections = app.connections
+      return connections.named(name).map { connections.auth0Name(of: $0) } ?? name
+    }
+    return switch entry.detail["provider"]?.string {
     case "password": ClientSettings.Connection.password.auth0Name
     case "email": ClientSettings.Connection.emailCode.auth0Name
     case let provider: provider

@@ -1,4 +1,6 @@
+import OpenIDClient
 import EventLoop
+import Federation
 import HTTP
 import JSON
 import Runtime
@@ -25,7 +27,7 @@ import Records
       return Response(.ok, json: selection.applied(to: settings).serialized())
     },
     Route(
-      .get, "/api/v2/connections", access: .management("read:clients"),
+      .get, "/api/v2/connections", access: .management("read:connections"),
       summary: "List the ways to sign in"
     ) { call async throws(Failure) in
       let query = try call.query(repeating: .only("strategy"))
@@ -39,7 +41,7 @@ import Records
       return page.response(found, named: "connections") { selection.applied(to: $0.json) }
     },
     Route(
-      .get, "/api/v2/connections/{connection}", access: .management("read:clients"),
+      .get, "/api/v2/connections/{connection}", access: .management("read:connections"),
       summary: "Read a way to sign in"
     ) { call async throws(Failure) in
       let id = call.text("connection")
@@ -52,7 +54,7 @@ import Records
     },
   ]
 
-  /// Returns the ways to sign in: by an address, and by the issuers of the app.
+  /// Returns the ways to sign in: by an address, by connections, and by the issuers of the app.
   private static func connections(
     _ context: RequestContext
   ) async throws(Failure) -> [ConnectionObject] {
@@ -70,7 +72,19 @@ import Records
     let issuers = try await IssuerRecord.table.list(of: context.app.id, context).map {
       ConnectionObject(id: "con_issuer_\($0.name)", name: $0.name, strategy: "oidc", clients: [])
     }
-    return own + issuers
+    let connections = context.app.connections
+    let services = connections.all.map { connection in
+      var object = ConnectionObject(
+        id: "con_service_\(connection.key)", name: connections.auth0Name(of: connection),
+        strategy: connection.strategy,
+        clients: clients.filter {
+          $0.kind != .machine && $0.settings.allows(.named(connection.key))
+        }.map(\.id))
+      object.title = connection.title
+      object.options["client_id"] = .string(connection.clientID)
+      return object
+    }
+    return own + services + issuers
   }
 }
 
@@ -80,13 +94,18 @@ private struct ConnectionObject {
   let name: String
   let strategy: String
   let clients: [ClientID]
+  /// The name that people see; nil without one.
+  var title: String?
+  var options = JSONObject()
 
   var json: JSONObject {
-    JSONObject([
-      ("id", .string(id)), ("name", .string(name)), ("strategy", .string(strategy)),
-      ("realms", .array([.string(name)])), ("options", .object(JSONObject())),
-      ("is_domain_connection", false),
-      ("enabled_clients", .array(clients.map { .string($0.text) })),
-    ])
+    let shown: [(String, JSON)] = title.map { [("display_name", .string($0))] } ?? []
+    return JSONObject(
+      shown + [
+        ("id", .string(id)), ("name", .string(name)), ("strategy", .string(strategy)),
+        ("realms", .array([.string(name)])), ("options", .object(options)),
+        ("is_domain_connection", false),
+        ("enabled_clients", .array(clients.map { .string($0.text) })),
+      ])
   }
 }

@@ -1,6 +1,7 @@
 package import Documents
 import Encoding
 import EventLoop
+import Federation
 import IdentitySubjects
 import JSON
 import OpenID
@@ -381,6 +382,11 @@ extension FilterTerm {
       return ["password", "linked-password"]
     case "email", "anonymous": return [name]
     default:
+      if let connection = context.app.connections.named(auth0: name),
+        let provider = connection.provider
+      {
+        return [provider.text]
+      }
       return try await IssuerRecord.table.list(of: context.app.id, context).filter {
         $0.name.hasSameBytes(as: name) || $0.issuer.hasSameBytes(as: name)
       }.map { IdentityProvider(ofIssuer: $0.issuer).text }

@@ -28,7 +28,7 @@ struct UserObject {
     user["picture"] = .string(record.pictureURL ?? call.pictureURL(of: profile))
     user["created_at"] = .string(profile.createdAt.milliseconds)
     user["updated_at"] = .string(profile.updatedAt.milliseconds)
-    user["identities"] = .array(IdentityObject.all(of: record).map(\.json))
+    user["identities"] = .array(IdentityObject.all(of: record, in: call.context.app).map(\.json))
     user["last_login"] = record.lastLogin.map { .string($0.milliseconds) }
     user["last_password_reset"] = record.passwordChangedAt.map { .string($0.milliseconds) }
     user["logins_count"] =

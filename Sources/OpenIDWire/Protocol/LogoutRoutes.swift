@@ -1,7 +1,9 @@
+import Records
 import AccountPages
 import Delivery
 import Encoding
 import EventLoop
+import Federation
 import HostedPages
 import HTTP
 import JSON
@@ -200,14 +202,14 @@ extension Call {
     let request = try await DirectLogoutRequest(call.parameters(), call.context)
     call.findSignInDevice()
     guard let (leaving, isProven) = try await leaving(request, call) else {
-      return try request.ending(call, afterForm: false)
+      return try await request.ending(call, afterForm: false)
     }
     let settings = call.context.app.settings[SignOutSettings.self]
     guard isProven, !settings.alwaysAsks, call.request.isNavigation else {
       return leaving.question(LocalPath(checked: confirmPath), of: path, request.fields, call)
     }
     try await leaving.signOut(call)
-    return try request.ending(call, afterForm: false)
+    return try await request.ending(call, afterForm: false)
   }
 
   private static func confirm(_ call: Call) async throws(Failure) -> Response {
@@ -219,7 +221,7 @@ extension Call {
     } else {
       try await leaving(request, call)?.leaving.signOut(call)
     }
-    return try request.ending(call, afterForm: true)
+    return try await request.ending(call, afterForm: true)
   }
 
   /// Returns whom a request signs out, and whether its client has a session of the user here.
@@ -249,14 +251,17 @@ private struct DirectLogoutRequest {
   let client: Client?
   /// The URL to which the browser goes; nil for our page.
   let target: String?
+  /// Whether the user signs out of the other service too.
+  private let isFederated: Bool
   /// The parameters that a form carries on.
   let fields: [HiddenField]
 
   /// - Throws: `.unknownApplication`, `.unregisteredRedirect`, `.databaseUnavailable`.
   @EventLoop init(_ values: FormValues, _ context: RequestContext) async throws(Failure) {
-    fields = ["client_id", "returnTo"].compactMap { name in
+    fields = ["client_id", "returnTo", "federated"].compactMap { name in
       values[name].map { HiddenField(name, $0) }
     }
+    isFederated = values["federated"] != nil
     let (wanted, id) = (values["returnTo"] ?? "", values["client_id"] ?? "")
     if id.isEmpty {
       client = nil
@@ -278,8 +283,19 @@ private struct DirectLogoutRequest {
     target = wanted
   }
 
-  @EventLoop func ending(_ call: Call, afterForm: Bool) throws(Failure) -> Response {
-    try call.signedOut(by: client?.id.text, to: target, afterForm: afterForm)
+  @EventLoop func ending(_ call: Call, afterForm: Bool) async throws(Failure) -> Response {
+    let target = try await serviceURL(call) ?? target
+    return try call.signedOut(by: client?.id.text, to: target, afterForm: afterForm)
+  }
+
+  /// Returns the URL at which the user signs out of the service that the browser has used last.
+  ///
+  /// It then returns to the target. It is nil without a service, or if the service has no such URL.
+  @EventLoop private func serviceURL(_ call: Call) async throws(Failure) -> String? {
+    guard isFederated, let name = BrowserNote.connection.text(call),
+      let connection = call.context.app.connections.named(name)
+    else { return nil }
+    return try await Redirects.signOutURL(at: connection, returningTo: target, call.context)
   }
 }
 

@@ -100,7 +100,8 @@ extension DirectGrant {
     guard settings.isFirstParty, client.kind != .machine else { return false }
     return isOpen(
       password: settings.allowsPasswordGrant && methods.takesPassword,
-      emailCode: settings.allowsEmailCodeGrant && methods.takesCode
+      emailCode: settings.allowsEmailCodeGrant && methods.takesCode,
+      service: !methods.connections.isEmpty
     )
   }
 }
@@ -142,6 +143,7 @@ extension DirectGrant {
         bySecondFactor: try parameters.required("recovery_code"),
         wrong: .invalidGrant("MFA Authorization rejected.")
       )
+    case .tokenExchange: return try await tokensByEvidence()
     }
   }
 
@@ -186,7 +188,7 @@ extension DirectGrant {
   }
 
   /// Returns the sign-in that the client asks for.
-  private func signIn() async throws(TokenError) -> DirectSignIn {
+  func signIn() async throws(TokenError) -> DirectSignIn {
     let context = call.context
     let audience = try parameters.audience()
     let server = try await call.attempt { () async throws(Failure) in
@@ -208,7 +210,7 @@ extension DirectGrant {
   }
 
   /// Signs in; throws `mfa_required` if the user needs a second factor.
-  private func complete(
+  func complete(
     _ signIn: DirectSignIn, wrong: TokenError,
     _ verb: @EventLoop (SessionStyle) async throws(Failure) -> OpenSession
   ) async throws(TokenError) -> IssuedTokens {
@@ -217,7 +219,7 @@ extension DirectGrant {
     } catch {
       let answer = call.error(for: error)
       switch error {
-      case .wrongCredentials, .invalidCode: throw wrong
+      case .wrongCredentials, .invalidCode, .invalidExternalToken: throw wrong
       case .additionalFactorRequired: throw try await secondStep(of: signIn, error)
       default: throw answer
       }
