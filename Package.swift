@@ -281,7 +281,7 @@ let package = Package(
       name: "Federation",
       dependencies: [
         "Accounts", "Encoding", "EventLoop", "HTTP", "JSON", "OpenIDClient", "Outbound", "Postgres",
-        "Records", "Runtime", "Sessions", "Tenancy", "WebTokens",
+        "RateLimiting", "Records", "Runtime", "Sessions", "Tenancy", "WebTokens",
       ],
       swiftSettings: domain
     ),
@@ -386,7 +386,7 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
-        "Federation",
+        "Federation", "OpenIDClient",
         "Records", "RateLimiting", "Accounts", "Delivery", "Encoding",
         "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "PasswordHashes", "Runtime",
         "Sessions", "Tenancy", "WireKit", "AccountPages", "HostedPages",
@@ -396,6 +396,7 @@ let package = Package(
     .target(
       name: "ManagementWire",
       dependencies: [
+        "Federation", "OpenIDClient",
         "Records", "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP",
         "JSON", "OpenID",

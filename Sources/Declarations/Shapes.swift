@@ -139,7 +139,10 @@ extension Shape {
   package static let identities = Shape.list(
     of: .object([
       "id": .id(Example.identity), "provider": .text.like("password"), "subject": .address,
-      "verified": .flag.like(true), "created_at": .time(Example.registered),
+      "verified": .flag.like(true),
+      "connection": .slug.orNull.saying("that of an account at a service").like(.null),
+      "email": .text.orNull.like("ada@example.org"), "name": .text.orNull.like(.null),
+      "created_at": .time(Example.registered),
     ]).named("Identity", "An identity: an address, an account at an issuer, or an API key.")
   )
 

@@ -58,9 +58,9 @@ package enum SecurityNotice: Sendable {
     }
   }
 
-  private var detail: JSON {
+  private func detail(in app: App) -> JSON {
     switch self {
-    case .linked(let provider), .unlinked(let provider): ["provider": .string(provider.text)]
+    case .linked(let provider), .unlinked(let provider): .object(provider.eventDetail(in: app))
     default: [:]
     }
   }
@@ -168,7 +168,7 @@ package enum SecurityNotice: Sendable {
   @EventLoop package func record(
     of user: UserID, removesAddress: Bool = false, in transaction: Transaction
   ) async throws(Failure) {
-    Event(action, of: user, detail: detail).record(in: transaction)
+    Event(action, of: user, detail: detail(in: transaction.app)).record(in: transaction)
     if removesAddress, transaction.principal.session != nil {
       let found = try await transaction.run(SecurityNoticeQueries.verifiedEmail, user)
       guard let former = found.first else { return }

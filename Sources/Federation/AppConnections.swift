@@ -1,4 +1,6 @@
 import EventLoop
+import OpenIDClient
+import WebTokens
 package import Postgres
 package import Runtime
 package import Tenancy
@@ -20,7 +22,11 @@ package struct AppConnections: AppPart {
       apps[app, default: AppConnections()].all.append(connection)
     }
     for app in apps.keys {
-      apps[app]?.all.sort { ($0.position, $0.key) < ($1.position, $1.key) }
+      // Those with one position stay in the order of their creation.
+      let all = (apps[app]?.all ?? []).enumerated()
+      apps[app]?.all = all.sorted { one, other in
+        (one.element.position, one.offset) < (other.element.position, other.offset)
+      }.map(\.element)
     }
     return apps
   }
@@ -32,7 +38,35 @@ package struct AppConnections: AppPart {
 
   /// Returns the connection whose users have a provider; nil without one.
   package func connection(of provider: IdentityProvider) -> Connection? {
-    all.first { $0.provider == provider }
+    provider.issuer.flatMap { issuer in all.first { $0.isOf(issuer: issuer) } }
+  }
+
+  /// Returns the connection that accepts an ID token: by its issuer, and by one of its client ids.
+  ///
+  /// Nothing is verified yet.
+  package func connection(ofToken text: String) -> Connection? {
+    guard text.utf8.count <= TokenResponse.tokenLimit, let claims = SignedToken(text)?.claims,
+      let issuer = claims["iss"]?.string, let audience = claims["aud"]
+    else { return nil }
+    let stated = (audience.array ?? [audience]).compactMap(\.string)
+    return all.first { connection in
+      connection.preset.hasIDToken && connection.isOf(issuer: issuer)
+        && ([connection.clientID] + connection.audiences).contains { known in
+          stated.contains(where: known.hasSameBytes)
+        }
+    }
+  }
+
+  /// Returns the name of a connection in Auth0's API: that of its preset, if it is the first one with
+  /// it.
+  package func auth0Name(of connection: Connection) -> String {
+    let isFirst = all.first { $0.preset.name == connection.preset.name }?.key == connection.key
+    return isFirst ? connection.auth0Name ?? connection.key : connection.key
+  }
+
+  /// Returns the connection that a name in Auth0's API means; nil without one.
+  package func named(auth0 name: String) -> Connection? {
+    all.first { auth0Name(of: $0).hasSameBytes(as: name) } ?? named(name)
   }
 }
 
@@ -40,6 +74,19 @@ extension AppConnections: IssuerLabels {
   package func label(ofIssuer issuer: String) -> String? {
     connection(of: IdentityProvider(ofIssuer: issuer))?.label
   }
+
+  package func name(ofIssuer issuer: String) -> String? {
+    connection(of: IdentityProvider(ofIssuer: issuer))?.key
+  }
+
+  package func issuer(named name: String) -> String? { named(auth0: name)?.provider?.issuer }
+}
+
+extension Stored<ConnectionRecord> {
+  /// The kind of service in Auth0's API.
+  package var strategy: String { auth0Name ?? record.preset.name }
+  /// Whether Auth0 counts its service as social: one that people know.
+  package var isSocial: Bool { record.preset.issuer != nil }
 }
 
 extension App {

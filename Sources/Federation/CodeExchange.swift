@@ -18,6 +18,8 @@ import Records
   let nonce: IDTokenRules.NonceRule
   /// A name that came with the code, unsigned, for a new user.
   let name: StatedName?
+  /// The client id that has asked for the code; nil for that of the connection.
+  var client: String?
 
   /// Returns the account.
   ///
@@ -26,42 +28,33 @@ import Records
   ///   - connection: the connection.
   ///   - isFresh: whether the user must have authenticated there just now.
   ///   - context: the context of the request.
+  /// - Returns: the account.
   /// - Throws: `SignInFault` with the rule that an answer breaks, or a failure.
   func account(
     at provider: Provider, of connection: Connection, isFresh: Bool, _ context: RequestContext
   ) async throws(SignInFault) -> ConnectedAccount {
-    let upstream = context.upstream
     let credentials = try SignInFault.failure { () throws(Failure) in
-      try connection.credentials(context)
+      try connection.credentials(as: client, context)
     }
     let request = try SignInFault.rule { () throws(OpenIDClientError) in
       try TokenRequest(
         exchanging: code, redirectURI: redirectURI, verifier: verifier, credentials, at: provider,
         now: time(nil))
     }
-    let answer = try await send(HTTPCall(request), upstream, connection)
+    let answer = try await Self.send(HTTPCall(request), context, connection)
     let tokens = try SignInFault.rule { () throws(OpenIDClientError) in
       try TokenResponse(status: answer.status, body: answer.body, of: provider)
     }
     var claims: IDTokenClaims?
     if let token = tokens.idToken {
       let rules = IDTokenRules(
-        provider, audiences: [connection.clientID], nonce: nonce, accessToken: tokens.accessToken)
+        provider, audiences: [client ?? connection.clientID], nonce: nonce,
+        accessToken: tokens.accessToken)
       claims = try await Redirects.verified(token, by: rules, at: provider, of: connection, context)
     }
     if isFresh { try Self.requireFresh(claims, context) }
-    var userinfo: [Userinfo] = []
-    for request in provider.userinfoRequests(
-      after: claims, accessToken: tokens.accessToken, credentials)
-    {
-      var call = HTTPCall(request.url)
-      call.authorize(byBearer: request.bearer)
-      let answer = try await send(call, upstream, connection)
-      let read = try SignInFault.rule { () throws(OpenIDClientError) in
-        try request.answer(status: answer.status, body: answer.body)
-      }
-      if let read { userinfo.append(read) }
-    }
+    let userinfo = try await Self.userinfo(
+      after: claims, tokens.accessToken, credentials, at: provider, of: connection, context)
     return try SignInFault.rule { () throws(OpenIDClientError) in
       let profile = try Redirects.profile(
         claims, userinfo, at: provider, of: connection, stated: name)
@@ -69,10 +62,30 @@ import Records
     }
   }
 
-  private func send(
-    _ call: HTTPCall, _ upstream: Upstream, _ connection: Connection
+  /// Returns the answers of the service about the user, for what the ID token lacks.
+  static func userinfo(
+    after claims: IDTokenClaims?, _ accessToken: String, _ credentials: ClientCredentials,
+    at provider: Provider, of connection: Connection, _ context: RequestContext
+  ) async throws(SignInFault) -> [Userinfo] {
+    var userinfo: [Userinfo] = []
+    let requests = provider.userinfoRequests(
+      after: claims, accessToken: accessToken, credentials)
+    for request in requests {
+      var call = HTTPCall(request.url)
+      call.authorize(byBearer: request.bearer)
+      let answer = try await send(call, context, connection)
+      let read = try SignInFault.rule { () throws(OpenIDClientError) in
+        try request.answer(status: answer.status, body: answer.body)
+      }
+      if let read { userinfo.append(read) }
+    }
+    return userinfo
+  }
+
+  static func send(
+    _ call: HTTPCall, _ context: RequestContext, _ connection: Connection
   ) async throws(SignInFault) -> HTTPAnswer {
-    do throws(Failure) { return try await upstream.send(call, to: connection) } catch {
+    do throws(Failure) { return try await context.upstream.send(call, to: connection) } catch {
       throw .failure(error)
     }
   }

@@ -144,13 +144,17 @@ package struct PendingIdentity: Sendable {
   /// Links the identity to the user of the session, who must be the one who has its address.
   ///
   /// - Returns: the new session; nil without a style.
-  /// - Throws: `.wrongCredentials` for another user; as `Identities.linkToken`.
+  /// - Throws: `.wrongCredentials` for another user, `.identityExists` if the user has it already; as
+  ///   `Identities.linkToken`.
   @discardableResult
   @EventLoop package func link(
     to user: UserID, as style: SessionStyle?, _ context: RequestContext
   ) async throws(Failure) -> OpenSession? {
     guard user == self.user else { throw .wrongCredentials }
     try await context.requireSession(of: user)
+    if style != nil, try await TokenLogin.known(identity, context)?.user == user {
+      throw .identityExists
+    }
     return try await Identities.link(identity, to: user, as: style, context)
   }
 

@@ -3,6 +3,7 @@ package import EventLoop
 import Glibc
 import JSON
 package import OpenIDClient
+import RateLimiting
 import Outbound
 package import Runtime
 import Sessions
@@ -94,7 +95,7 @@ import Records
     }
     let provider = try await context.upstream.provider(of: connection)
     let state = response.state
-    return try await checked(connection) { () async throws(SignInFault) in
+    return try await checked(connection, context) { () async throws(SignInFault) in
       try SignInFault.rule { () throws(OpenIDClientError) in
         try provider.verifyIssuer(of: response.parameters)
       }
@@ -114,6 +115,9 @@ import Records
     }
   }
 
+  /// The native apps for which a code is tried.
+  private static let mostNativeApps = 5
+
   /// Returns the account of a code that the SDK of a service has given to an app.
   ///
   /// - Parameters:
@@ -121,20 +125,52 @@ import Records
   ///   - redirectURI: the redirect URI of the request for the code; nil if it had none.
   ///   - verifier: the secret of the code challenge; nil if there was none.
   ///   - nonce: the nonce of the request; nil for none.
+  ///   - name: a name that came with it unsigned, for a new user; nil for none.
   ///   - connection: the connection.
   ///   - context: the context of the request.
   /// - Returns: the account.
-  /// - Throws: as `account(from:)`.
+  /// - Throws: as `account(from:)`; `.invalidExternalToken` if the service refuses the code, or if the
+  ///   ID token breaks a rule.
   package static func account(
     byCode code: String, redirectURI: String?, verifier: String?, nonce: String?,
-    of connection: Connection, _ context: RequestContext
+    name: StatedName? = nil, of connection: Connection, _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
     let provider = try await context.upstream.provider(of: connection)
-    return try await checked(connection) { () async throws(SignInFault) in
-      let exchange = CodeExchange(
+    return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
+      var exchange = CodeExchange(
         code: code, redirectURI: redirectURI, verifier: verifier,
-        nonce: nonce.map { .valueOrHash($0) } ?? .unused, name: nil)
-      return try await exchange.account(at: provider, of: connection, isFresh: false, context)
+        nonce: nonce.map { .valueOrHash($0) } ?? .unused, name: name)
+      // A code of Apple is of the native app that has asked for it, and does not name it.
+      let isOfNativeApp = connection.preset.authentication == .signedSecret && redirectURI == nil
+      var others = isOfNativeApp ? Array(connection.audiences.prefix(mostNativeApps)) : []
+      exchange.client = others.isEmpty ? nil : others.removeFirst()
+      while true {
+        do throws(SignInFault) {
+          return try await exchange.account(at: provider, of: connection, isFresh: false, context)
+        } catch .engine(.refused) where !others.isEmpty {
+          exchange.client = others.removeFirst()
+        }
+      }
+    }
+  }
+
+  /// Returns the URL at which a user signs out of a service too; nil if it has none, or does not answer.
+  ///
+  /// - Parameters:
+  ///   - connection: the connection.
+  ///   - url: where the service sends the browser then, if the operator has registered it there.
+  ///   - context: the context of the request.
+  /// - Returns: the URL.
+  /// - Throws: `.overloaded`.
+  package static func signOutURL(
+    at connection: Connection, returningTo url: String?, _ context: RequestContext
+  ) async throws(Failure) -> String? {
+    do throws(Failure) {
+      return try await context.upstream.provider(of: connection)
+        .signOutURL(clientID: connection.clientID, redirectURI: url)
+    } catch let error where error.is(.connectionUnavailable) {
+      // The user is signed out here all the same.
+      return nil
     }
   }
 
@@ -147,13 +183,13 @@ import Records
   ///   - connection: the connection.
   ///   - context: the context of the request.
   /// - Returns: the account.
-  /// - Throws: as `account(from:)`.
+  /// - Throws: as `account(byCode:)`.
   package static func account(
     byToken token: String, nonce: String?, name: StatedName? = nil, of connection: Connection,
     _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
     let provider = try await context.upstream.provider(of: connection)
-    return try await checked(connection) { () async throws(SignInFault) in
+    return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
       let rules = IDTokenRules(
         provider, audiences: [connection.clientID] + connection.audiences,
         nonce: nonce.map { .valueOrHash($0) } ?? .unused, accessToken: nil)
@@ -166,23 +202,50 @@ import Records
     }
   }
 
-  /// Runs a sign-in, and maps what is wrong with it.
-  private static func checked<Value>(
-    _ connection: Connection, _ work: @EventLoop () async throws(SignInFault) -> Value
+  /// Runs a sign-in, and maps what is wrong with it; records a failed one in the audit log.
+  ///
+  /// - Parameters:
+  ///   - connection: the connection.
+  ///   - isOfApp: whether an app has sent the code or token, which may then be a wrong one.
+  ///   - context: the context of the request.
+  ///   - work: the sign-in.
+  /// - Returns: what it returns.
+  /// - Throws: the failure that its fault means, `.databaseUnavailable`.
+  static func checked<Value>(
+    _ connection: Connection, isOfApp: Bool = false, _ context: RequestContext,
+    _ work: @EventLoop () async throws(SignInFault) -> Value
   ) async throws(Failure) -> Value {
     do throws(SignInFault) { return try await work() } catch {
-      switch error {
-      case .failure(let failure): throw failure
-      case .engine(.tenantNotAllowed), .engine(.domainNotAllowed):
-        throw .identityNotAllowed(reason: nil)
-      // The service refuses the app, which only its operator can mend.
-      case .engine(.refused("invalid_client", _)), .engine(.refused("unauthorized_client", _)),
-        .engine(.invalidSettings), .engine(.invalidClientSecret):
-        throw .connectionUnavailable(
-          retryAfter: .seconds(30), reason: "connection \(connection.key): \(error.rule)")
-      case .engine:
-        throw .connectionFailed(reason: "connection \(connection.key): \(error.rule)")
+      let failure = failure(for: error, of: connection, isOfApp: isOfApp)
+      if !failure.is(.connectionUnavailable), !failure.is(.overloaded) {
+        let provider = connection.provider?.text ?? "jwt"
+        try await RefusedLogin.record(provider, connection: connection.key, context)
       }
+      throw failure
+    }
+  }
+
+  private static func failure(
+    for error: SignInFault, of connection: Connection, isOfApp: Bool
+  ) -> Failure {
+    switch error {
+    case .failure(let failure): return failure
+    case .engine(.tenantNotAllowed), .engine(.domainNotAllowed):
+      return .identityNotAllowed(reason: nil)
+    // The service refuses the app, which only its operator can mend.
+    case .engine(.refused("invalid_client", _)), .engine(.refused("unauthorized_client", _)),
+      .engine(.invalidSettings), .engine(.invalidClientSecret):
+      return .connectionUnavailable(
+        retryAfter: .seconds(30), reason: "connection \(connection.key): \(error.rule)")
+    // The explanation of a service is for the log only.
+    case .engine(.refused(let code, _)) where isOfApp:
+      return .invalidExternalToken(rule: "its service has answered \(code)")
+    case .engine(.invalidIDToken(let rule)) where isOfApp:
+      return .invalidExternalToken(rule: rule)
+    case .engine(.invalidUserinfo(let rule)) where isOfApp:
+      return .invalidExternalToken(rule: "of the profile, \(rule)")
+    case .engine:
+      return .connectionFailed(reason: "connection \(connection.key): \(error.rule)")
     }
   }
 }

@@ -42,10 +42,18 @@ import Sessions
         .optional(
           .text(
             "nonce", .text(1...1_024).saying("that of the request, or what it is the SHA-256 of")))
-      ).like(["connection": .string("google"), "code": .string("4/0AVGzR1…")]),
+      ).like(["connection": .string("google"), "code": .string("4/0AVGzR1…")])
+        .telling { (_, _, code, token, redirectURI, verifier, nonce) throws(Failure) in
+          [
+            fault(in: code, "code", 1...4_096), fault(in: token, "id_token", 1...16_384),
+            fault(in: redirectURI, "redirect_uri", 1...2_048),
+            fault(in: verifier, "code_verifier", 43...128), fault(in: nonce, "nonce", 1...1_024),
+          ].compactMap(\.self)
+        },
       gives: .ok(.grant),
       refuses: [
-        .unknownConnection, .connectionFailed, .connectionUnavailable, .identityNotAllowed,
+        .unknownConnection, .invalidExternalToken, .connectionFailed, .connectionUnavailable,
+        .identityNotAllowed,
         .accountExists, .signUpClosed, .wrongCredentials, .additionalFactorRequired, .deviceFull,
       ],
       "Sign in by a code or an ID token of the SDK of a service"
@@ -69,19 +77,29 @@ import Sessions
     },
   ]
 
+  /// Returns the fault of a text by its length in bytes; nil for an absent one.
+  private static func fault(
+    in text: String?, _ member: String, _ length: ClosedRange<Int>
+  ) -> FieldError? {
+    guard let text, !length.contains(text.utf8.count) else { return nil }
+    let rule = "This must have \(length.lowerBound) to \(length.upperBound) bytes."
+    return FieldError("/\(member)", "length", rule)
+  }
+
   /// The routes of the operator, beside those of each record.
   nonisolated static let ofOperators = [
     Operation(
       .post, "/v1/connections/{connection}/check", access: .operator, gives: [.ok(checks)],
       refuses: [.notFound],
-      summary: "Check a connection: its settings, discovery, keys and token endpoint, without a user"
+      summary:
+        "Check a connection: its settings, discovery, keys and token endpoint, without a user"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp
       let connection = try await ConnectionRecord.table.find(
         call.text("connection"), of: app.id, call.context)
       let check = try await ConnectionCheck.run(connection, of: call.issuer, call.context)
       return Response(.ok, json: check.json.serialized())
-    },
+    }
   ]
 
   private nonisolated static let publicList = Shape.list(

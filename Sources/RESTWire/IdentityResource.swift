@@ -1,7 +1,9 @@
+import Records
 import Declarations
 import Representations
 import Tenancy
 import Accounts
+import Federation
 import Delivery
 import Runtime
 import Sessions
@@ -20,7 +22,9 @@ import WireKit
         access: .user(scope: Scopes.updateIdentities),
         takes: .body(
           .json(limit: 20_000),
-          Variants("NewIdentity", "An identity to link.", newPassword, newCode, newToken, newKey)
+          Variants(
+            "NewIdentity", "An identity to link.", newPassword, newCode, newToken, newKey,
+            newPending)
         ),
         gives: [
           .ok(.linked.shown(as: Example.tokens), "The tokens of a new session."),
@@ -33,9 +37,12 @@ import WireKit
         refuses: [
           .loginMethodDisabled, .emailTaken, .identityTaken, .identityExists, .emailRestorePending,
           .tooManyAPIKeys, .invalidExternalToken, .issuerUnavailable, .tooManyAttempts,
-          .invalidCode, .mailNotConfigured, .additionalFactorRequired,
+          .invalidCode, .mailNotConfigured, .additionalFactorRequired, .connectionUnavailable,
+          .identityNotAllowed, .pendingIdentityInvalid, .tooManyIdentities,
         ],
-        summary: "Link an identity: a password, an issuer's token or a new API key",
+        summary:
+          "Link an identity: a password, an issuer's token, an account that waits for its owner "
+          + "or a new API key",
         link
       ),
       Operation(
@@ -96,6 +103,7 @@ import WireKit
     case code(String, flow: String)
     case token(String, nonce: String?)
     case apiKey(name: String)
+    case pending(flow: String)
   }
 
   private nonisolated static let newPassword = Variant(
@@ -116,6 +124,14 @@ import WireKit
   private nonisolated static let newKey = Variant(
     Fields("NewKey", "An API key to create.", provider: "api-key", .text("name", .nameOfKey))
   ) { NewIdentity.apiKey(name: $0) }
+
+  private nonisolated static let newPending = Variant(
+    Fields(
+      "PendingIdentity",
+      "An account at a service whose address the user has: the flow of the error account_exists.",
+      provider: "pending", .text("flow", .text(1...16_384).like(.string(Example.flow)))
+    )
+  ) { NewIdentity.pending(flow: $0) }
 
   nonisolated static let tokenOfIssuer = Fields(
     "TokenEvidence", "A token of one of the app's issuers.", provider: "jwt", .tokenOfIssuer,
@@ -140,12 +156,28 @@ import WireKit
       )
       return try await LoginResource.response(.ok, session, call)
     case .token(let token, let nonce):
-      let session = try await Identities.linkToken(
-        token, for: nonce, to: call.user, as: .native, call.context
-      )
+      let session = try await NativeSignIn.link(
+        token, for: nonce, to: call.user, as: .native, call.context)
       guard let session else { throw .internalError(reason: "a link has made no session") }
       return try await LoginResource.response(.ok, session, call)
     case .apiKey(let name): return try await makeKey(name, call)
+    case .pending(let flow):
+      let session = try await linkPending(flow, call)
+      return try await LoginResource.response(.ok, session, call)
+    }
+  }
+
+  private static func linkPending(
+    _ flow: String, _ call: Call
+  ) async throws(Failure) -> OpenSession {
+    guard let pending = PendingIdentity(flow, call.context) else { throw .pendingIdentityInvalid }
+    do throws(Failure) {
+      let session = try await pending.link(to: call.user, as: .native, call.context)
+      guard let session else { throw .internalError(reason: "a link has made no session") }
+      return session
+    } catch .wrongCredentials {
+      // The flow is of the user who has the address.
+      throw .pendingIdentityInvalid
     }
   }
 
@@ -154,7 +186,8 @@ import WireKit
   ).like(["disabled": true])
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
-    Response(.ok, list: try await Identities.list(of: call.user, call.context), \.json)
+    let identities = try await Identities.list(of: call.user, call.context)
+    return Response(.ok, list: identities) { $0.json(in: call.context.app) }
   }
 
   private static func unlink(_ call: Call) async throws(Failure) -> Response {

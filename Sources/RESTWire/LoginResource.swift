@@ -2,6 +2,7 @@ import Declarations
 import Delivery
 import Tenancy
 import Accounts
+import Federation
 import Runtime
 import Sessions
 import EventLoop
@@ -64,16 +65,20 @@ import WireKit
       "/v1/login/jwt",
       20_000,
       reads: Fields(
-        "IssuerToken", "A token of one of the app's issuers.", .tokenOfIssuer, .nonceOfToken),
+        "IssuerToken", "A token of one of the app's issuers or connections.", .tokenOfIssuer,
+        .nonceOfToken),
       gives: .ok(.grant),
       refuses: [
         .loginMethodDisabled, .signUpClosed, .wrongCredentials, .additionalFactorRequired,
-        .invalidExternalToken, .issuerUnavailable, .deviceFull,
+        .invalidExternalToken, .issuerUnavailable, .connectionUnavailable, .identityNotAllowed,
+        .accountExists, .deviceFull,
       ],
-      "Sign in with a token of one of the app's issuers"
+      "Sign in with a token of one of the app's issuers or connections"
     ) {
       (call, token, nonce) async throws(Failure) in
-      try await response(.ok, TokenLogin.signIn(token, for: nonce, call.context), call)
+      let session = try await NativeSignIn.signIn(
+        by: token, for: nonce, as: .native, call.context)
+      return try await response(.ok, session, call)
     },
     open(
       "/v1/login/api-key", 1_024, reads: Fields("Key", "An API key.", .text("key", .keyOfUser)),

@@ -290,13 +290,15 @@ package enum AttemptQueries {
   /// - Parameters:
   ///   - provider: the kind of credential: `jwt`, `api-key`, `client-secret`.
   ///   - user: the owner of the credential; nil if unknown.
+  ///   - connection: the name of the connection; nil without one.
   ///   - context: the context of the request.
   /// - Throws: `.databaseUnavailable`.
   package static func record(
-    _ provider: String, of user: UserID? = nil, _ context: RequestContext
+    _ provider: String, of user: UserID? = nil, connection: String? = nil,
+    _ context: RequestContext
   ) async throws(Failure) {
     let left = RateLimitSet(RateLimit.ofNetwork(.refused, context), context)
     guard try await left.spendIfLeft(isReported: false) else { return }
-    try await Event(loginFailureBy: provider, of: user).record(context)
+    try await Event(loginFailureBy: provider, of: user, connection: connection).record(context)
   }
 }

@@ -8,10 +8,14 @@ import Tenancy
 // JSON of a user's identities, keys, sessions, events and versions.
 
 extension IdentityInfo {
-  package var json: JSON {
-    [
+  /// Returns the identity with what its service states about its owner.
+  package func json(in app: App) -> JSON {
+    let email = provider.isAddress ? subject : claims["email"]?.string
+    return [
       "id": .string(id.text), "provider": .string(provider.text), "subject": .string(subject),
-      "verified": .bool(isVerified), "created_at": .string(createdAt.text),
+      "verified": .bool(isVerified), "connection": JSON(provider.connection(in: app)),
+      "email": JSON(email), "name": JSON(claims["name"]?.string),
+      "created_at": .string(createdAt.text),
     ]
   }
 }

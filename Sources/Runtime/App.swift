@@ -32,6 +32,22 @@ package final class App: Sendable {
     return nil
   }
 
+  /// Returns the name of the connection that an issuer has; nil without one.
+  package func connection(ofIssuer issuer: String) -> String? {
+    for case let part as any IssuerLabels in parts {
+      if let name = part.name(ofIssuer: issuer) { return name }
+    }
+    return nil
+  }
+
+  /// Returns the issuer whose identities have a name in Auth0's API; nil without one.
+  package func issuer(named name: String) -> String? {
+    for case let part as any IssuerLabels in parts {
+      if let issuer = part.issuer(named: name) { return issuer }
+    }
+    return nil
+  }
+
   /// Returns the name of an issuer as people read it: its label, or else its URL without the scheme.
   package func label(ofIssuer issuer: String) -> String {
     for case let part as any IssuerLabels in parts {
@@ -48,6 +64,10 @@ package final class App: Sendable {
 package protocol IssuerLabels: AppPart {
   /// Returns the label that the operator has given an issuer; nil for none.
   func label(ofIssuer issuer: String) -> String?
+  /// Returns the name by which routes know its connection; nil for none.
+  func name(ofIssuer issuer: String) -> String?
+  /// Returns the issuer whose identities have a name in Auth0's API; nil for none.
+  func issuer(named name: String) -> String?
 }
 
 /// The data that a feature keeps about each app, such as compiled schemas.

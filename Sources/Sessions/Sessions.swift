@@ -243,7 +243,8 @@ extension Sessions {
     Subjects.release(subjects, of: user, in: transaction)
     for identity in removed where identity.provider != .anonymous {
       let place = EventPlace(session: nil, device: nil)
-      Event("unlink", of: user, at: place, detail: ["provider": .string(identity.provider.text)])
+      let detail = identity.provider.eventDetail(in: transaction.app)
+      Event("unlink", of: user, at: place, detail: .object(detail))
         .record(in: transaction, by: actor)
     }
   }

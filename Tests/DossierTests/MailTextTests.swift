@@ -80,6 +80,10 @@ import Testing
     func label(ofIssuer issuer: String) -> String? {
       issuer == "https://accounts.google.com" ? "Google" : nil
     }
+
+    func name(ofIssuer issuer: String) -> String? { nil }
+
+    func issuer(named name: String) -> String? { nil }
   }
 
   @Test(arguments: [

@@ -9,7 +9,7 @@ extension Scenario {
   /// A test reports missing ones.
   static let all =
     entrance + devices + own + access + factors + sides("/v1/me") + sides("/v1/users/{user}")
-    + programs + operation + clients + server
+    + programs + operation + clients + connections + server
 
   /// The scenarios of users and their devices.
   static let ofUsers = entrance + devices + own + access + factors + sides("/v1/me")

@@ -186,8 +186,7 @@ import Postgres
       style.party?.issuer,
       style.party?.isNotified ?? false
     )
-    var detail = JSONObject()
-    detail["provider"] = .string(credential.provider.text)
+    var detail = credential.provider.eventDetail(in: transaction.app)
     detail["client_id"] = (style.party?.client).map { .string($0.text) }
     let place = EventPlace(session: live.session, device: device)
     Event("login", of: user, at: place, detail: .object(detail))

@@ -225,8 +225,14 @@ package struct Event {
   /// - Parameters:
   ///   - provider: the kind of the credential.
   ///   - user: the owner of the credential; nil if unknown.
-  package init(loginFailureBy provider: String, of user: UserID? = nil) {
-    self.init("login_failure", of: user, detail: ["provider": .string(provider)])
+  ///   - connection: the name of the connection; nil without one.
+  package init(
+    loginFailureBy provider: String, of user: UserID? = nil, connection: String? = nil
+  ) {
+    var detail = JSONObject()
+    detail["provider"] = .string(provider)
+    detail["connection"] = connection.map(JSON.string)
+    self.init("login_failure", of: user, detail: .object(detail))
   }
 
   /// Creates the event of a change of user data.

@@ -1,5 +1,6 @@
+package import JSON
+package import Runtime
 import Postgres
-import JSON
 
 /// How a user signs in with an identity, stored as a text.
 package enum IdentityProvider: Sendable {
@@ -64,6 +65,17 @@ package enum IdentityProvider: Sendable {
     guard case .issuer(let text) = self else { return nil }
     let name = text.drop { $0 != ":" }.dropFirst()
     return name.isEmpty ? text : String(name)
+  }
+
+  /// Returns the name of its connection in an app; nil without one.
+  package func connection(in app: App) -> String? { issuer.flatMap(app.connection(ofIssuer:)) }
+
+  /// Returns the facts about it in events.
+  package func eventDetail(in app: App) -> JSONObject {
+    var detail = JSONObject()
+    detail["provider"] = .string(text)
+    detail["connection"] = connection(in: app).map(JSON.string)
+    return detail
   }
 }
 
