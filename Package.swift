@@ -345,9 +345,9 @@ let package = Package(
     .target(
       name: "AppServicesWire",
       dependencies: [
-        "Records", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
-        "EventLoop",
-        "HTTP", "JSON", "Encoding", "Operators", "WireKit",
+        "Records", "Accounts", "Delivery", "Documents", "Federation", "Runtime", "Sessions",
+        "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "WireKit",
+        "HostedPages", "OpenID", "Pages",
       ],
       swiftSettings: domain
     ),

@@ -21,7 +21,7 @@ package struct AppServicesWire: Wire {
   package init() {}
 
   package var routes: [Route] {
-    LocationRoutes.routes + LoginRoutes.routes + EmailPasswordRoutes.routes
+    LocationRoutes.routes + LoginRoutes.routes + RedirectRoutes.routes + EmailPasswordRoutes.routes
       + SessionRoutes.routes + APIKeyRoutes.routes + FunctionRoutes.routes
       + AbsentRoutes.routes + [ErrorPage.route]
   }
@@ -30,7 +30,8 @@ package struct AppServicesWire: Wire {
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
-      sent: [.authorization, .contentType, .accept, .requestID], exposed: [.retryAfter, .requestID]
+      sent: [.authorization, .contentType, .accept, .requestID],
+      exposed: [.retryAfter, .requestID, .serviceLocation]
     )
   }
 
@@ -105,16 +106,6 @@ enum AbsentRoutes {
     absent(.delete, push, "Refuse to deregister from push messages", noPush),
     absent(.post, "\(app)/graphql", "Refuse GraphQL") { _ in
       ServiceError(.notFound, "GraphQL is not offered", .noService)
-    },
-    absent(
-      .get, "\(app)/auth/providers/{provider}/login", "Refuse to log in by way of a provider's page"
-    ) { call in
-      let name = call.text("provider")
-      switch Provider(rawValue: name) {
-      case .google, .apple:
-        return .badRequest("\(name) has no page to log in by; send an id_token")
-      default: return .noProvider(name)
-      }
     },
   ]
 

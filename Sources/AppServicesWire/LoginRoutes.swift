@@ -1,5 +1,8 @@
 import Tenancy
 import Accounts
+import Federation
+import OpenIDClient
+import Records
 import Runtime
 import Sessions
 import EventLoop
@@ -27,7 +30,6 @@ import WireKit
     } catch {
       return error.response(to: call)
     }
-    // The other parameters belong to sign-in by redirect, which is not supported.
     guard let query = FormValues(call.request.query) else {
       return ServiceError.badRequest("the query cannot be read").response(to: call)
     }
@@ -41,7 +43,7 @@ import WireKit
     _ credential: Provider.Credential, _ provider: Provider, _ call: Call
   ) async throws(Failure) -> Response {
     let context = call.context
-    context.bareDevice = UnauthenticatedDevice(named: device(in: call.json))
+    context.bareDevice = UnauthenticatedDevice(named: device(call.json["options"]?["device"]))
     let session: OpenSession
     do throws(Failure) {
       session =
@@ -50,8 +52,15 @@ import WireKit
           try await Users.signInAnonymously(as: .anonymousAppServices, context)
         case .password(let credentials):
           try await Users.signIn(credentials, as: .appServices, context)
-        case .token(let token):
-          try await TokenLogin.signIn(token, accepting: provider.accepts, as: .appServices, context)
+        case .token, .code, .accessToken:
+          if let account = try await provider.account(by: credential, context) {
+            try await account.signIn(as: .appServices, context)
+          } else if case .token(let token) = credential {
+            try await TokenLogin.signIn(
+              token, accepting: provider.accepts, as: .appServices, context)
+          } else {
+            throw .unknownConnection
+          }
         case .apiKey(let key): try await APIKeys.signIn(key, as: .appServices, context)
         }
     } catch .wrongCredentials where provider != .localUserpass {
@@ -72,8 +81,11 @@ import WireKit
   }
 
   /// Returns the device id that an earlier login response gave the client.
-  private static func device(in body: JSON) -> DeviceID? {
-    let id = body["options"]?["device"]?["deviceId"]
+  ///
+  /// - Parameter description: the members by which the client describes its device.
+  /// - Returns: the id; nil if it has none.
+  static func device(_ description: JSON?) -> DeviceID? {
+    let id = description?["deviceId"]
     return (id?["$oid"]?.string ?? id?.string).flatMap { DeviceID($0) }
   }
 
@@ -84,25 +96,36 @@ import WireKit
     }
   }
 
+  /// Returns the user who links a credential.
+  ///
+  /// A login and a link share one route, so the route cannot require the token.
+  static func linkingUser(_ call: Call) async throws(Failure) -> UserID {
+    try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .session)
+    let user = try call.user
+    // Refresh tokens of this wire are not rotated, so a token of another wire gets none.
+    try requireOwnAccessToken(of: call, for: Scopes.updateIdentities)
+    try await call.requireProof()
+    return user
+  }
+
+  /// Returns why the app lets no client link; nil if it does.
+  ///
+  /// A guest needs no second factor. After a link, its access token would lack the required one.
+  static func linkRefusal(_ call: Call) -> ServiceError? {
+    guard call.context.app.sessionSettings.mfa == .required else { return nil }
+    return .refusedLink(
+      .badRequest, "the app requires a second factor, and this client cannot send one")
+  }
+
   /// Links a credential, and keeps the caller's session, as the SDKs ignore a new refresh token.
   ///
   /// An error is never 401. realm-web would refresh its access token and repeat the call forever.
   private static func link(
     _ credential: Provider.Credential, _ provider: Provider, _ call: Call
   ) async throws(Failure) -> Response {
-    // A login and a link share one route, so the route cannot require the token.
-    try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .session)
-    let user = try call.user
-    // Refresh tokens of this wire are not rotated, so a token of another wire gets none.
-    try requireOwnAccessToken(of: call, for: Scopes.updateIdentities)
-    try await call.requireProof()
+    let user = try await linkingUser(call)
+    if let refusal = linkRefusal(call) { return refusal.response(to: call) }
     let context = call.context
-    // A guest needs no second factor. After a link, this access token would lack the required one.
-    guard context.app.sessionSettings.mfa != .required else {
-      return ServiceError.refusedLink(
-        .badRequest, "the app requires a second factor, and this client cannot send one"
-      ).response(to: call)
-    }
     try await UserOrigins.note(anonymous: user, context)
     do throws(Failure) {
       switch credential {
@@ -112,10 +135,16 @@ import WireKit
         ).response(to: call)
       case .password(let credentials):
         try await Identities.linkRegistered(credentials, to: user, context)
-      case .token(let token):
-        _ = try await Identities.linkToken(
-          token, accepting: provider.accepts, to: user, as: nil, context
-        )
+      case .token, .code, .accessToken:
+        if let account = try await provider.account(by: credential, context) {
+          try await account.link(to: user, as: nil, context)
+        } else if case .token(let token) = credential {
+          _ = try await Identities.linkToken(
+            token, accepting: provider.accepts, to: user, as: nil, context
+          )
+        } else {
+          throw .unknownConnection
+        }
       case .apiKey(let key):
         guard try await APIKeys.shown(key, context).owner == user else {
           return ServiceError.refusedLink(.badRequest, "the key is another user's").response(
@@ -126,6 +155,9 @@ import WireKit
     } catch .wrongCredentials {
       let code: ServiceErrorCode = provider == .localUserpass ? .invalidPassword : .auth
       return ServiceError(.badRequest, "the credentials are wrong", code).response(to: call)
+    } catch let error where error.is(.connectionFailed) || error.is(.identityNotAllowed) {
+      call.failure = error
+      return ServiceError(.badRequest, ServiceError(error).text, .auth).response(to: call)
     } catch .emailUnverified {
       return ServiceError(.badRequest, "the email address must be confirmed first", .auth)
         .response(to: call)
@@ -149,12 +181,17 @@ enum Provider: String, Sendable {
   case customToken = "custom-token"
   case google = "oauth2-google"
   case apple = "oauth2-apple"
+  case facebook = "oauth2-facebook"
 
   /// The credential in the body of a login.
   enum Credential: Sendable {
     case none
     case password(Credentials)
     case token(String)
+    /// A code of the SDK of Google, and whether a native app has got it.
+    case code(String, isNative: Bool)
+    /// An access token of the SDK of Facebook.
+    case accessToken(String)
     case apiKey(String)
   }
 
@@ -173,7 +210,13 @@ enum Provider: String, Sendable {
     case .apiKey: return .apiKey(try text("key"))
     case .customToken: return .token(try text("token"))
     case .google where body["id_token"] == nil && body["authCode"] != nil:
-      throw .badRequest("an authCode is not exchanged here; send an id_token")
+      let code = try text("authCode")
+      guard (1...4_096).contains(code.utf8.count) else {
+        throw .badRequest("an authCode has 1 to 4096 bytes")
+      }
+      let platform = body["options"]?["device"]?["platform"]?.string?.lowercased() ?? ""
+      return .code(code, isNative: ["android", "ios"].contains(platform))
+    case .facebook: return .accessToken(try text("accessToken"))
     case .google, .apple: return .token(try text("id_token"))
     }
   }
@@ -193,6 +236,51 @@ enum Provider: String, Sendable {
   /// Google's tokens belong to Google.
   @Sendable func accepts(_ identity: IdentityProvider) -> Bool { Provider(of: identity) == self }
 
+  /// The preset of connections to it; nil for a provider that is no other service.
+  private var preset: String? {
+    switch self {
+    case .google: "google"
+    case .apple: "apple"
+    case .facebook: "facebook"
+    case .anonymous, .localUserpass, .apiKey, .customToken: nil
+    }
+  }
+
+  /// Returns the connection of the app to it; nil without one.
+  func connection(in app: App) -> Connection? {
+    preset.flatMap { name in app.connections.all.first { $0.preset.name == name } }
+  }
+
+  /// Returns the account there of a credential; nil if the app has no connection to the provider.
+  ///
+  /// - Throws: as `Redirects.account`.
+  @EventLoop func account(
+    by credential: Credential, _ context: RequestContext
+  ) async throws(Failure) -> ConnectedAccount? {
+    guard let connection = connection(in: context.app) else { return nil }
+    switch credential {
+    case .token(let token):
+      return try await Redirects.account(byToken: token, nonce: nil, of: connection, context)
+    case .code(let code, let isNative):
+      return try await Redirects.account(
+        byCode: code, redirectURI: isNative ? nil : Self.webCode, verifier: nil, nonce: nil,
+        of: connection, context)
+    case .accessToken(let token):
+      return try await Redirects.account(byAccessToken: token, of: connection, context)
+    case .none, .password, .apiKey: return nil
+    }
+  }
+
+  /// The redirect URI for which Google gives codes to the scripts of web pages.
+  private static let webCode = "postmessage"
+
+  /// Creates the provider of an identity of a user of the app.
+  init(of identity: IdentityProvider, in app: App) {
+    let connection = app.connections.connection(of: identity)
+    let all: [Provider] = [.google, .apple, .facebook]
+    self = all.first { $0.preset == connection?.preset.name } ?? Provider(of: identity)
+  }
+
   /// Creates the provider of a kind of identity of the domain.
   init(of identity: IdentityProvider) {
     switch identity {
@@ -204,6 +292,7 @@ enum Provider: String, Sendable {
     case .issuer("jwt:https://accounts.google.com"), .issuer("jwt:accounts.google.com"):
       self = .google
     case .issuer("jwt:https://appleid.apple.com"): self = .apple
+    case .issuer("jwt:https://www.facebook.com"): self = .facebook
     case .issuer: self = .customToken
     }
   }

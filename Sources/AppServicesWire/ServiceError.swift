@@ -3,6 +3,7 @@ import Delivery
 import Documents
 import Encoding
 import EventLoop
+import Federation
 import HTTP
 import JSON
 import Operators
@@ -156,7 +157,7 @@ enum ServiceErrorCode: String, CaseIterable, Sendable {
     case .userpassToken:
       "The token of the email is unknown, used or expired. Request another email."
     case .noAuthProvider:
-      "The app has disabled this login method. The operator enables it with a setting."
+      "The app has disabled this login method, or has no connection for it. The operator enables it."
     case .noKey: "The user has no API key with this id."
     case .keyExists: "The user already has an API key with this name. Choose another name."
     case .badRequest: "The request breaks the rule that the error names."
@@ -187,6 +188,9 @@ extension ServiceError {
     case .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded:
       self = Self.unauthenticated(failure, call)
     case .unknownApp, .wireDisabled: self = Self.unknownApp(call)
+    case .unknownConnection where call.json["authCode"] != nil:
+      self = .badRequest("an authCode needs a connection of the app to Google; send an id_token")
+    case .unknownConnection: self = .noProvider(call.text("provider"))
     case .loginMethodDisabled:
       let setting = failure["setting"]?.string ?? ""
       self = .noProvider(call.captures["provider"] ?? Provider(setting).rawValue)
@@ -221,6 +225,20 @@ extension ServiceError {
     case .signUpClosed: signUpClosed
     case .additionalFactorRequired: secondFactorRequired
     case .invalidExternalToken: authError
+    case .connectionFailed:
+      ServiceError(.unauthorized, "unauthorized: the provider does not confirm the sign-in", .auth)
+    case .identityNotAllowed:
+      ServiceError(
+        .unauthorized, "unauthorized: the app does not accept this account of the provider", .auth)
+    case .accountExists:
+      ServiceError(
+        .conflict,
+        "name already in use: log in to the account with this address, then link the provider",
+        .accountNameInUse)
+    case .redirectStateInvalid:
+      .badRequest("the sign-in has ended, or began in another browser; begin it again")
+    case .tooManyIdentities:
+      refusedLink(.badRequest, "a user may have at most \(limit(of: failure)) identities")
     // Sessions of this wire are exempt from a recent sign-in, but not from a second factor.
     case .reauthenticationRequired:
       ServiceError(

@@ -47,7 +47,8 @@ import WireKit
     let profile = try await Profiles.read(of: user, context)
     let identities = try await Identities.list(of: user, context)
     let began = try await UserOrigins.wasAnonymous(user, context)
-    let shown = UserIdentity.all(identities, of: profile, wasAnonymous: began)
+    let shown = UserIdentity.all(
+      identities, of: profile, in: context.app, wasAnonymous: began)
     let picture = profile.picture.map { call.origin + PicturePaths.path($0) }
     let body: JSON = [
       "user_id": .string(user.text), "domain_id": .string(context.app.id.text),
@@ -89,10 +90,14 @@ struct UserIdentity: Sendable {
   private let email: String?
 
   /// Returns the identities of a user in the order of their creation, the anonymous one first.
+  ///
+  /// The address of a user who signs in at a provider is no identity of its own, as at App Services.
   static func all(
-    _ identities: [IdentityInfo], of profile: Profile, wasAnonymous: Bool
+    _ identities: [IdentityInfo], of profile: Profile, in app: App, wasAnonymous: Bool
   ) -> [UserIdentity] {
-    let found = identities.map { UserIdentity($0, of: profile) }
+    let hasProvider = identities.contains { $0.provider.issuer != nil }
+    let found = identities.filter { $0.provider != .email || !hasProvider }
+      .map { UserIdentity($0, of: profile, in: app) }
     // The domain has no anonymous identity once the user has another login method. Clients show how
     // a user began.
     guard wasAnonymous, !found.contains(where: { $0.provider == .anonymous })
@@ -100,11 +105,11 @@ struct UserIdentity: Sendable {
     return [UserIdentity(anonymous: profile.id)] + found
   }
 
-  private init(_ identity: IdentityInfo, of profile: Profile) {
-    let provider = Provider(of: identity.provider)
+  private init(_ identity: IdentityInfo, of profile: Profile, in app: App) {
+    let provider = Provider(of: identity.provider, in: app)
     switch provider {
     case .anonymous: self.init(anonymous: profile.id)
-    case .customToken, .google, .apple: self.init(identity.subject, provider)
+    case .customToken, .google, .apple, .facebook: self.init(identity.subject, provider)
     case .localUserpass:
       let isOwn = identity.provider.isAddress
       self.init(identity.id.text, provider, email: isOwn ? profile.email : identity.subject)

@@ -63,6 +63,8 @@ package enum BrowserNote: String {
   case connection
   /// The page to which the account page leads back.
   case way
+  /// The ids of the redirects of clients of App Services that have not come back.
+  case redirects
 
   private var lifetime: Duration {
     self == .address || self == .connection ? Cookie.longestLifetime : .seconds(3_600)

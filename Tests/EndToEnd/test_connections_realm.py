@@ -5,6 +5,7 @@ import json
 import unittest
 import urllib.parse
 
+from asking import JSON
 from app_services import COLLECTION, NO_DEVICE, PREFIX, App, ServiceError, claims
 from connections import ConnectionCase, browse
 from openid import target
@@ -173,6 +174,47 @@ class Redirects(RealmCase):
         self.assertFalse((again.location or "").startswith(self.google.base))
         self.assertEqual(self.taken(self.went(self.google, self.new_visitor()))[2], guest.id)
 
+    def test_a_link_of_the_identity_of_another_user(self):
+        owner = self.taken(self.went(self.google))[2]
+        guest = self.app.log_in("anon-user")
+        answer = self.site.request(
+            "GET", self.path(link="true", providerRedirectHeader="true"), token=guest.access)
+        self.visitor = self.new_visitor()
+        answer = self.visitor.open(urllib.parse.urlsplit(
+            answer.headers["X-Baas-Location"])._replace(scheme="", netloc="").geturl(), follow=False)
+        found = result(target(self.come_back(browse(answer.location))))
+        self.assertEqual(found, {
+            "_baas_state": STATE,
+            "_baas_error": "invalid user link request: the identity belongs to another user"})
+        self.assertEqual(self.owner(self.google), owner)
+
+    def test_a_result_that_is_longer_than_a_header_field(self):
+        """The access token has the custom data of the user."""
+        access = self.taken(self.went(self.google))[0]
+        text = "x" * 10_000
+        answer = self.site.request("PUT", "/v1/me/custom-data", {"text": text}, JSON, access)
+        self.expect(answer, 200)
+        access = self.taken(self.went(self.google, self.new_visitor()))[0]
+        self.assertEqual(claims(access)["user_data"]["text"], text)
+
+    def test_two_windows_of_one_browser(self):
+        first, second = (browse(self.start(self.google)) for _ in range(2))
+        for back in [first, second]:
+            self.taken(result(target(self.come_back(back))))
+
+    def test_an_app_without_a_host_of_its_own(self):
+        """The redirect URI would lead to another app."""
+        self.site.add_app("hostless", app_services_collection=COLLECTION)
+        self.create(self.google, app="hostless", app_services_redirects=[REDIRECT])
+        path = self.path().replace("/app/default/", "/app/hostless/")
+        answer = self.visitor.open(path, follow=False)
+        self.assertEqual((answer.status, answer.location), (400, None))
+        self.assertIn("add a host to the app", answer.body.decode())
+        self.site.dossier("app", "host", "add", "--app", "hostless", "hostless.example.com")
+        visitor = self.new_visitor(host="hostless.example.com")
+        answer = visitor.open(path, follow=False)
+        self.assertEqual(answer.status, 302, answer.body)
+
     def test_a_link_needs_a_user(self):
         for token in [None, "x.y.z"]:
             answer = self.site.request(
@@ -217,6 +259,14 @@ class Payloads(RealmCase):
         self.assertEqual(self.owner(self.google), user.id)
         self.refused("google", authCode=code)
         self.refused("google", authCode="forged")
+        # Mobile apps get their codes without a redirect URI.
+        for platform, parameters in [("iOS", {}), ("Android", {}),
+                                     ("web", {"redirect_uri": "postmessage"})]:
+            answer = self.site.request(
+                "POST", f"{PREFIX}/app/default/auth/providers/oauth2-google/login",
+                {"authCode": self.google.native_code(**parameters),
+                 "options": {"device": {"platform": platform}}}, JSON)
+            self.assertEqual(answer.json["user_id"], user.id, platform)
         for payload in [{}, {"authCode": 7}, {"authCode": ""}, {"authCode": "c" * 5000}]:
             self.refused("google", **payload)
 
