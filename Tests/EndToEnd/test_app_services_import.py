@@ -80,7 +80,8 @@ class Import(Services):
              "data": {"email": "shared@example.test", "first_name": "Bob", "age": 7, "tags": []},
              "identities": [{"id": "bob", "provider_type": "custom-token"}]},
             {"_id": ids[2], "disabled": True, "identities": [
-                {"id": "g-1", "provider_type": "oauth2-google"}]},
+                {"id": "g-1", "provider_type": "oauth2-google"},
+                {"id": "f-1", "provider_type": "oauth2-facebook"}]},
             {"_id": ids[3], "identities": [{"id": "z", "provider_type": "anon-user"}]},
             {"_id": "short", "identities": []}, {"name": "neither"}, "{"])
         results = self.load(users, "--issuer", issuer, status=17)
@@ -92,6 +93,9 @@ class Import(Services):
         again = self.load(users, "--issuer", issuer, "--skip-existing", status=17)
         self.assertEqual([result["status"] for result in again],
                          ["skipped"] * 4 + ["failed"] * 3)
+        self.assertEqual(self.site.sql(
+            f"select provider, subject from identities where user_id = '{ids[2]}' order by provider"),
+            "jwt:https://accounts.google.com|g-1\njwt:https://www.facebook.com|f-1")
         documents = self.file("documents", [
             {"_id": {"$oid": "64e" + "0" * 21}, "userId": ids[0], "n": 1, "big": 2**40,
              "when": {"$date": "2023-11-14T22:13:20Z"}, "price": {"$numberDecimal": "1.10"}},

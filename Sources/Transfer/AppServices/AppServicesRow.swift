@@ -73,6 +73,8 @@ package enum AppServicesRow: ForeignReader {
         identities += Self.identity(identity, of: "https://accounts.google.com", json["data"])
       case "oauth2-apple":
         identities += Self.identity(identity, of: "https://appleid.apple.com", json["data"])
+      case "oauth2-facebook":
+        identities += Self.identity(identity, of: "https://www.facebook.com", json["data"])
       // An anonymous identity has no credential to import. Other providers are not supported.
       default: break
       }
