@@ -355,10 +355,7 @@ let package = Package(
       name: "ParraWire",
       dependencies: [
         "Records", "Permissions", "RateLimiting", "Accounts", "Documents", "Encoding", "EventLoop",
-        "HTTP", "JSON",
-        "Runtime",
-        "Sessions",
-        "Tenancy", "WebTokens", "WireKit",
+        "Federation", "HTTP", "JSON", "Runtime", "Sessions", "Tenancy", "WebTokens", "WireKit",
       ],
       swiftSettings: domain
     ),

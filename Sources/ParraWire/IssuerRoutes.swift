@@ -1,4 +1,7 @@
 import Accounts
+import Federation
+import OpenIDClient
+import Records
 import Runtime
 import Sessions
 import EventLoop
@@ -74,6 +77,17 @@ import WireKit
       let guest = try await AnonymousToken.owner(of: form["anonymous_token"], context)
       let code = form["code"] ?? ""
       session = try await EmailCodes.signIn(code, linkingTo: guest, as: .parra, context)
+    case "sign_in_with_apple":
+      guard let connection = context.app.appleConnection else {
+        return WireError.unknownGrantType.response(in: .both)
+      }
+      context.bareDevice = UnauthenticatedDevice(named: nil)
+      // The address of the form is unsigned, and so is the name, which only a new user gets.
+      let account = try await Redirects.account(
+        byToken: form["id_token"] ?? "", nonce: nil,
+        name: StatedName(given: form["given_name"], family: form["family_name"]), of: connection,
+        context)
+      session = try await account.signIn(as: .parra, context)
     default: return WireError.unknownGrantType.response(in: .both)
     }
     let tokens = try await WireTokens(of: session, context)

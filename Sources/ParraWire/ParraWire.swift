@@ -1,8 +1,10 @@
 import Accounts
 import Encoding
 import EventLoop
+import Federation
 package import HTTP
 import JSON
+import OpenIDClient
 import RateLimiting
 package import Runtime
 import Tenancy
@@ -119,6 +121,7 @@ package struct ParraWire: Wire {
       let digits = JSONNumber(app.parraSettings.codeDigits)
       all["passwordless"] = ["sms": ["otp_length": .number(digits)]]
     }
+    if app.appleConnection != nil { all["sso"] = ["apple": ["scopes": ["full_name", "email"]]] }
     // Without this member, the SDK's first screen accepts no address.
     if database.count > 0 || settings.isOpen(.emailCode) { all["database"] = .object(database) }
     return all
@@ -126,6 +129,11 @@ package struct ParraWire: Wire {
 }
 
 extension App {
+  /// The connection by which users sign in with Apple; nil without one.
+  var appleConnection: Connection? {
+    connections.all.first { $0.preset.name == "apple" }
+  }
+
   /// Whether a client without credentials becomes an anonymous user, and not a guest.
   var createsAnonymousUsers: Bool {
     accountSettings.isOpen(.anonymous) && accountSettings.signUp != .closed

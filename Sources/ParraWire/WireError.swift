@@ -56,7 +56,9 @@ struct WireError {
 
   /// The error for a `grant_type` that this server does not offer.
   static let unknownGrantType = WireError(
-    .badRequest, "The grant type is not offered: use password, passwordless_otp or refresh_token.",
+    .badRequest,
+    "The grant type is not offered: use password, passwordless_otp or refresh_token; "
+      + "sign_in_with_apple needs a connection of the app to Apple.",
     .insufficientScope, grantError: "unsupported_grant_type", reason: "unsupported_grant_type"
   )
 
