@@ -280,8 +280,9 @@ let package = Package(
     .target(
       name: "Federation",
       dependencies: [
-        "Accounts", "Encoding", "EventLoop", "HTTP", "JSON", "OpenIDClient", "Outbound", "Postgres",
-        "RateLimiting", "Records", "Runtime", "Sessions", "Tenancy", "WebTokens",
+        "Accounts", "Encoding", "EventLoop", "HTTP", "IdentitySubjects", "JSON", "OpenIDClient",
+        "Outbound", "Postgres", "RateLimiting", "Records", "Runtime", "Sessions", "Tenancy",
+        "WebTokens",
       ],
       swiftSettings: domain
     ),

@@ -568,6 +568,7 @@ CREATE TABLE public.authentication_flows (
     authenticated_at timestamp with time zone,
     tries integer NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    issuer_session text COLLATE pg_catalog."C",
     CONSTRAINT authentication_flows_flow_id_check CHECK ((flow_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT authentication_flows_place_check CHECK ((place ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'network_sign_in'::text, 'network_reset'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
@@ -628,6 +629,13 @@ COMMENT ON COLUMN public.authentication_flows.authenticated_at IS 'When the firs
 --
 
 COMMENT ON COLUMN public.authentication_flows.tries IS 'How many more codes may be entered.';
+
+
+--
+-- Name: COLUMN authentication_flows.issuer_session; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.issuer_session IS 'The same of the sign-in that waits for a second factor.';
 
 
 --
@@ -1547,6 +1555,7 @@ CREATE TABLE public.sessions (
     audience text COLLATE pg_catalog."C",
     issuer text COLLATE pg_catalog."C",
     notifies boolean DEFAULT false NOT NULL,
+    issuer_session text COLLATE pg_catalog."C",
     CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -1668,6 +1677,13 @@ COMMENT ON COLUMN public.sessions.issuer IS 'The issuer of the tokens of an Open
 --
 
 COMMENT ON COLUMN public.sessions.notifies IS 'Whether the client still has to get a message when the session ends.';
+
+
+--
+-- Name: COLUMN sessions.issuer_session; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.issuer_session IS 'The session at the issuer that has signed the user in (sid); null if unknown.';
 
 
 --
@@ -3116,6 +3132,13 @@ CREATE INDEX sessions_by_time ON public.sessions USING btree (LEAST(ended_at, ex
 --
 
 CREATE INDEX sessions_live ON public.sessions USING btree (user_id, session_id) WHERE (ended_at IS NULL);
+
+
+--
+-- Name: sessions_of_issuer_session; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_of_issuer_session ON public.sessions USING btree (issuer_session) WHERE ((issuer_session IS NOT NULL) AND (ended_at IS NULL));
 
 
 --

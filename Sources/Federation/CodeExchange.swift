@@ -189,6 +189,8 @@ extension ConnectedAccount {
       authenticatedAt: claims?.authenticatedAt, signedInAt: claims?.authenticatedAt ?? 0,
       profile: members, claims: kept)
     identity.provesEmail = email != nil
+    identity.session = claims?.sessionID
+    identity.refreshesNames = connection.record.refreshesProfile
     let hasFactor = connection.trustsSecondFactor && claims?.methods.contains("mfa") == true
     self.init(connection, identity, hasSecondFactor: hasFactor)
   }

@@ -199,9 +199,10 @@ package enum ClientSessionQueries {
     insert into sessions as n (
       user_id, session_id, device_id, app_id, client_id, provider, scope, audience, refresh_salt,
       expires_at, address, agent, authenticated_at, style, amr, browser_id, issuer,
-      notifies)
+      notifies, issuer_session)
     select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
-      $11, p.authenticated_at, 'openid', p.amr, p.device_id, $12, $13
+      $11, p.authenticated_at, 'openid', p.amr, p.device_id, $12, $13,
+      p.issuer_session
     from users c
     join sessions p on p.user_id = $1 and p.session_id = $14 and p.style = 'pages'
     where \(.isAuthorized)

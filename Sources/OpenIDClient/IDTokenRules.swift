@@ -73,7 +73,7 @@ package struct IDTokenRules: Sendable {
     let claims = token.claims
     let issuer = try issuer(of: claims)
     try verifyAudience(of: claims)
-    _ = try verifyTimes(of: claims, now: now)
+    try verifyTimes(of: claims, now: now)
     // Section 2.4 of Back-Channel Logout: such a token may have all that an ID token must have.
     guard claims["events"]?[LogoutToken.event] == nil else {
       throw .invalidIDToken(rule: "it is a logout token")
@@ -120,8 +120,7 @@ package struct IDTokenRules: Sendable {
     }
   }
 
-  /// Verifies the times, and returns when the token expires.
-  func verifyTimes(of claims: JSONObject, now: Int) throws(OpenIDClientError) -> Int {
+  func verifyTimes(of claims: JSONObject, now: Int) throws(OpenIDClientError) {
     guard let expires = try time("exp", in: claims), try time("iat", in: claims) != nil else {
       throw .invalidIDToken(rule: "it lacks exp or iat")
     }
@@ -133,7 +132,6 @@ package struct IDTokenRules: Sendable {
         throw .invalidIDToken(rule: "its \(name) is in the future")
       }
     }
-    return expires
   }
 
   private func isOurs(_ audience: String) -> Bool {
@@ -141,7 +139,7 @@ package struct IDTokenRules: Sendable {
   }
 
   /// Returns a time of the claims in whole seconds; nil if the claim is missing.
-  private func time(_ name: String, in claims: JSONObject) throws(OpenIDClientError) -> Int? {
+  func time(_ name: String, in claims: JSONObject) throws(OpenIDClientError) -> Int? {
     guard let claim = claims[name], claim != .null else { return nil }
     guard let seconds = claim.number?.double, (0...1e15).contains(seconds) else {
       throw .invalidIDToken(rule: "its \(name) is no time")

@@ -9,10 +9,8 @@ package struct LogoutToken: Sendable {
   package let issuer: String
   /// The user and the session that ended; at least one is present.
   package let (subject, sessionID): (String?, String?)
-  /// The id of the token, by which a replay is noticed; nil if it has none.
-  package let id: String?
-  /// When the token expires, in seconds since 1970.
-  package let expires: Int
+  /// When it was issued, in seconds since 1970: a repeated token concerns no later session.
+  package let issuedAt: Int
 
   static let event = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -48,7 +46,8 @@ package struct LogoutToken: Sendable {
     do throws(OpenIDClientError) {
       issuer = try rules.issuer(of: claims)
       try rules.verifyAudience(of: claims)
-      expires = try rules.verifyTimes(of: claims, now: now)
+      try rules.verifyTimes(of: claims, now: now)
+      issuedAt = min(try rules.time("iat", in: claims) ?? now, now)
     } catch {
       throw .invalidLogoutToken(rule: error.rule)
     }
@@ -62,6 +61,8 @@ package struct LogoutToken: Sendable {
     guard subject != nil || sessionID != nil else {
       throw .invalidLogoutToken(rule: "it has neither sub nor sid of 1 to 255 bytes")
     }
-    id = claims["jti"]?.string.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil }
+    guard let id = claims["jti"]?.string, (1...255).contains(id.utf8.count) else {
+      throw .invalidLogoutToken(rule: "it has no jti of 1 to 255 bytes")
+    }
   }
 }

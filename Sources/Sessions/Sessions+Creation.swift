@@ -113,17 +113,19 @@ package enum SessionCreationQueries {
   /// - Parameter 16: the resource server of its tokens; null for none.
   /// - Parameter 17: the issuer of its tokens; null for none.
   /// - Parameter 18: whether the client gets a message when the session ends.
+  /// - Parameter 19: the session at the issuer that has signed the user in; null if unknown.
   package static let insert = Statement<
     NoRow, UserID, SessionID, DeviceID, AppID, IdentityProvider, String, BinaryBytes, Duration,
-    String?, String?, APIKeyID?, Int?, String, String, ClientID?, String?, String?, Bool
+    String?, String?, APIKeyID?, Int?, String, String, ClientID?, String?, String?, Bool, String?
   >(
     "sessions.insert",
     """
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent, key_id, authenticated_at, style, amr, client_id, audience, issuer, notifies)
+      agent, key_id, authenticated_at, style, amr, client_id, audience, issuer, notifies,
+      issuer_session)
     values ($1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $11,
       least(coalesce(to_timestamp($12::bigint), now()), now()), $13, $14, $15, $16, $17,
-      $18)
+      $18, $19)
     """)
 }

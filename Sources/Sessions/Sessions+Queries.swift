@@ -119,21 +119,23 @@ package enum SessionsQueries {
   ///   `SessionCreationQueries.insert`. A null 5 keeps the credential of
   ///   the old session.
   /// - Parameter 13: the authentication methods of a second factor; empty for none.
+  /// - Parameter 14: as 19 there, for a credential.
   static let renew = Statement<
     LiveSession, UserID, SessionID, ServerTime, SessionID, IdentityProvider?, BinaryBytes, Duration,
-    String?, String?, APIKeyID?, Int?, String, String
+    String?, String?, APIKeyID?, Int?, String, String, String?
   >(
     "sessions.renew",
     """
     insert into sessions as n (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at,
-      address, agent, key_id, authenticated_at, style, amr)
+      address, agent, key_id, authenticated_at, style, amr, issuer_session)
     select o.user_id, $4, o.device_id, o.app_id,
       case when k.key_id is null then coalesce($5, o.provider) else o.provider end, o.scope,
       $6, now() + $7::interval, $8::inet, $9, coalesce(k.key_id, $10),
       case when $5::text is null then o.authenticated_at
         else least(coalesce(to_timestamp($11::bigint), now()), now()) end, $12,
-      case when has_second_factor(o.amr) then o.amr else btrim(o.amr || ' ' || $13) end
+      case when has_second_factor(o.amr) then o.amr else btrim(o.amr || ' ' || $13) end,
+      case when $5::text is null then o.issuer_session else $14 end
     from sessions o left join api_keys k on k.user_id = $1 and k.key_id = o.key_id
     where o.user_id = $1 and o.session_id = $2 and o.ended_at = $3::timestamptz
     returning n.session_id, n.device_id, n.scope, n.refresh_generation, n.refresh_salt

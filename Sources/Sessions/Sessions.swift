@@ -345,7 +345,8 @@ extension Sessions {
       credential?.apiKey,
       credential?.authenticatedAt,
       style.name,
-      methods
+      methods,
+      credential?.issuerSession
     )
     if !methods.isEmpty {
       _ = transaction.send(SessionsQueries.raiseAssurance, user, device, methods)

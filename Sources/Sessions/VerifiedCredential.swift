@@ -20,6 +20,8 @@ package struct VerifiedCredential: Sendable {
   let kind: Kind
   /// When the user authenticated at the issuer, in seconds since 1970; nil for now.
   package var authenticatedAt: Int?
+  /// The session at the issuer, by which its sign-out ends the session here; nil if unknown.
+  package var issuerSession: String?
   /// Whether the user is made in the transaction that creates the session.
   package var isOfNewUser = false
 
@@ -34,7 +36,8 @@ package struct VerifiedCredential: Sendable {
 
   /// Reads a credential that an authentication flow has kept.
   package init(
-    of user: UserID, provider: IdentityProvider, evidence: String, at authenticatedAt: Int?
+    of user: UserID, provider: IdentityProvider, evidence: String, at authenticatedAt: Int?,
+    issuerSession: String?
   ) {
     let kind: Kind =
       switch provider {
@@ -45,6 +48,7 @@ package struct VerifiedCredential: Sendable {
       case .issuer: .token(provider: provider, subject: evidence)
       }
     self.init(of: user, kind, at: authenticatedAt)
+    self.issuerSession = issuerSession
   }
 
   /// The provider of the session.

@@ -36,6 +36,9 @@ import Testing
     logout_notices.due outbox.due outbox.expired outbox.ids outbox.page outbox.state
     readiness.late_mails
     """,
+    "A logout at an issuer that names no user asks all shards for its session.": """
+    issuer_sign_out.users
+    """,
     "An import finds the users of a batch in one read of the shards of their keys.": """
     imports.subjects imports.users imports.identities_of_users imports.events imports.done
     """,

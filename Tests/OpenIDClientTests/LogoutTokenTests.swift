@@ -24,9 +24,14 @@ import WebTokens
   @Test func `a token names a user, a session, or both`() throws {
     let both = try read(["sid": "s"])
     #expect(both.issuer == Fixtures.issuer && both.subject == "ada" && both.sessionID == "s")
-    #expect(both.id == "1" && both.expires == Fixtures.now + 120)
-    let session = try read(["sid": "s", "sub": nil, "jti": nil])
-    #expect(session.subject == nil && session.sessionID == "s" && session.id == nil)
+    #expect(both.issuedAt == Fixtures.now)
+    let session = try read(["sid": "s", "sub": nil])
+    #expect(session.subject == nil && session.sessionID == "s")
+  }
+
+  @Test func `a clock that is ahead names no time in the future`() throws {
+    let ahead = try read(["iat": .number(JSONNumber(Fixtures.now + 30))])
+    #expect(ahead.issuedAt == Fixtures.now)
   }
 
   @Test(
@@ -34,6 +39,8 @@ import WebTokens
       ("iss", "https://other.example", "its iss is not the issuer"),
       ("aud", "other", "its aud is not the client"), ("exp", 1, "its exp is in the past"),
       ("iat", nil, "it lacks exp or iat"), ("nonce", "n", "it has a nonce"),
+      ("jti", nil, "it has no jti of 1 to 255 bytes"),
+      ("jti", "", "it has no jti of 1 to 255 bytes"),
       ("sub", nil, "it has neither sub nor sid of 1 to 255 bytes"),
       (
         "events", ["other": [:]],

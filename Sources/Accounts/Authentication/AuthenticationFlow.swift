@@ -203,6 +203,7 @@ struct FlowRow: RowDecodable {
   let evidence: String?
   /// In seconds since 1970.
   let authenticatedAt: Int?
+  let issuerSession: String?
 
   init(from row: Row) throws(DatabaseError) {
     purpose = try row.text(0)
@@ -213,6 +214,7 @@ struct FlowRow: RowDecodable {
     provider = row.text(ifAny: 5).map { IdentityProvider($0) }
     evidence = row.text(ifAny: 6)
     authenticatedAt = try row.time(ifAny: 7)?.seconds
+    issuerSession = row.text(ifAny: 8)
   }
 }
 
@@ -235,7 +237,7 @@ package enum FlowQueries {
     update authentication_flows set tries = tries - 1
     where place = $1 and app_id = $2 and flow_id = $3 and tries > 0 and expires_at > now()
     returning purpose, email_key, email, password_hash, code_hash, provider, evidence,
-      authenticated_at
+      authenticated_at, issuer_session
     """)
 
   /// Returns the newest flow of an address and a purpose; no row if all have expired.

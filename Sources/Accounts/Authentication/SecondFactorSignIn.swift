@@ -80,7 +80,7 @@ import Tenancy
     _ = transaction.send(SecondFactorFlowQueries.makeRoom, place, limit)
     _ = transaction.send(
       SecondFactorFlowQueries.begin, place, app, flow, purpose.rawValue, credential.provider,
-      credential.evidence, credential.authenticatedAt, tries, lifetime
+      credential.evidence, credential.authenticatedAt, tries, lifetime, credential.issuerSession
     )
     return .additionalFactorRequired(
       flow: Credential(.flow, of: flow, part: place).text(context.keys.master),
@@ -183,14 +183,18 @@ package enum SecondFactorFlowQueries {
     """)
 
   /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
+  /// - Parameter 10: the session at the issuer; null if unknown.
   static let begin = Statement<
-    NoRow, FlowPlace, AppID, FlowID, String, IdentityProvider, String?, Int?, Int, Duration
+    NoRow, FlowPlace, AppID, FlowID, String, IdentityProvider, String?, Int?, Int, Duration,
+    String?
   >(
     "second_factor_flows.begin",
     """
     insert into authentication_flows (
-      place, app_id, flow_id, purpose, provider, evidence, authenticated_at, tries, expires_at)
-    values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval)
+      place, app_id, flow_id, purpose, provider, evidence, authenticated_at, tries, expires_at,
+      issuer_session)
+    values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval,
+      $10)
     """)
 
   /// Returns the user of a flow that enrolls a factor; no row if it is finished or expired.
@@ -245,7 +249,7 @@ package enum SecondFactorFlowQueries {
     guard let provider = row.provider, let evidence = row.evidence else { return nil }
     credential = VerifiedCredential(
       of: UserID(trusted: place.text), provider: provider, evidence: evidence,
-      at: row.authenticatedAt
+      at: row.authenticatedAt, issuerSession: row.issuerSession
     )
     (self.flow, self.place, self.code, self.context) = (flow, place, code, context)
   }

@@ -184,7 +184,8 @@ import Postgres
       style.party?.client,
       style.party?.audience,
       style.party?.issuer,
-      style.party?.isNotified ?? false
+      style.party?.isNotified ?? false,
+      credential.issuerSession
     )
     var detail = credential.provider.eventDetail(in: transaction.app)
     detail["client_id"] = (style.party?.client).map { .string($0.text) }

@@ -152,10 +152,7 @@ package import Tenancy
     @EventLoop func write(
       _ transaction: Transaction
     ) async throws(Failure) -> (VerifiedCredential?, isNew: Bool) {
-      let credential = VerifiedCredential(
-        of: user, .token(provider: external.provider, subject: external.subject),
-        at: external.signedInAt
-      )
+      let credential = external.credential(of: user)
       let isGuest = try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty
       if try await !external.add(to: user, in: transaction) {
         // Not a first sign-in but a reauthentication, which only `auth_time` proves.

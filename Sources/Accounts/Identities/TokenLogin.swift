@@ -80,11 +80,8 @@ package import Tenancy
     _ external: ExternalTokens.Identity, linkedTo user: UserID, secondFactor methods: String = "",
     as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
-    let credential = VerifiedCredential(
-      of: user, .token(provider: external.provider, subject: external.subject),
-      at: external.signedInAt)
-    return try await SignIn.complete(
-      credential, secondFactor: methods, as: style, context
+    try await SignIn.complete(
+      external.credential(of: user), secondFactor: methods, as: style, context
     ) { transaction async throws(Failure) in
       if try await external.add(to: user, in: transaction) {
         try await Identities.finish(external.provider, of: user, in: transaction)
@@ -168,14 +165,19 @@ package import Tenancy
       SubjectQueries.holder, context.app.id, external.provider, external.subject, on: .exclusive
     )
     guard let user = found.first else { return nil }
-    return VerifiedCredential(
-      of: user, .token(provider: external.provider, subject: external.subject),
-      at: external.signedInAt
-    )
+    return external.credential(of: user)
   }
 }
 
 extension ExternalTokens.Identity {
+  /// Returns the credential of the user who has the identity.
+  func credential(of user: UserID) -> VerifiedCredential {
+    var credential = VerifiedCredential(
+      of: user, .token(provider: provider, subject: subject), at: signedInAt)
+    credential.issuerSession = session
+    return credential
+  }
+
   /// Adds the identity to a locked user; returns whether the user did not have it.
   ///
   /// - Throws: `.identityTaken` if another user has it, `.databaseUnavailable`.
@@ -216,14 +218,11 @@ extension NewSubject {
     _ external: ExternalTokens.Identity, _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpenSignUp()
-    self.init(
-      credential: VerifiedCredential(
-        of: UserID(), .token(provider: external.provider, subject: external.subject),
-        // A new user has nothing that an older sign-in could give away.
-        at: external.signedInAt == 0 ? nil : external.signedInAt, isOfNewUser: true
-      ),
-      context: context
-    )
+    var credential = external.credential(of: UserID())
+    credential.isOfNewUser = true
+    // A new user has nothing that an older sign-in could give away.
+    if external.signedInAt == 0 { credential.authenticatedAt = nil }
+    self.init(credential: credential, context: context)
     provesEmail = external.provesEmail
     let mixesScripts = context.app.accountSettings.allowsMixedScripts
     for (member, value) in external.profile {

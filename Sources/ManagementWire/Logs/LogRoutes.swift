@@ -170,7 +170,7 @@ struct LogObject {
     case "session_end":
       return switch entry.detail["reason"]?.string {
       case "refresh_reuse": "ferrt"
-      case "logout", "ended": "slo"
+      case "logout", "ended", "issuer_logout": "slo"
       default: "srrt"
       }
     default: return types[entry.action] ?? "sapi"

@@ -45,6 +45,10 @@ import Records
     /// Whether the address of the profile is proved, so that a new user has it verified or not at
     /// all.
     package var provesEmail = false
+    /// The session at the issuer; nil if it names none.
+    package var session: String?
+    /// Whether the names of the user follow those of the issuer.
+    package var refreshesNames = false
 
     package init(
       provider: IdentityProvider, subject: String, authenticatedAt: Int?, signedInAt: Int?,

@@ -1,0 +1,166 @@
+"""Sign-outs at an issuer end the sessions that began there, by OpenID Connect Back-Channel Logout."""
+
+import secrets
+import time
+import unittest
+import urllib.parse
+
+from authenticator import FactorCase
+from connections import SIGN_IN, ConnectionCase, browse
+from openid import Party
+
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
+
+
+class LogoutCase(ConnectionCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.upstream = cls.connect("oidc", "upstream", email_trust="verified")
+
+    def setUp(self):
+        super().setUp()
+        self.upstream.is_new(self.own_email())
+
+    def token(self, head=None, **claims):
+        """Returns a logout token of the person; None removes a claim."""
+        now = int(time.time())
+        members = {
+            "iss": self.upstream.issuer, "aud": self.upstream.client_id, "iat": now, "exp": now + 120,
+            "jti": secrets.token_hex(8), "events": {EVENT: {}},
+            "sub": self.upstream.person.subject, **claims}
+        members = {name: value for name, value in members.items() if value is not None}
+        return self.upstream.key.token(members, **{"typ": "logout+jwt", **(head or {})})
+
+    def tell(self, token, name="upstream"):
+        return self.site.request(
+            "POST", f"/u/backchannel-logout/{name}", urllib.parse.urlencode({"logout_token": token}),
+            {"Content-Type": "application/x-www-form-urlencoded"})
+
+    def enter(self, sid=None, visitor=None):
+        """Signs the person in, in a session of the issuer. Returns the browser."""
+        visitor = visitor or self.new_visitor()
+        if sid:
+            self.upstream.lie(claims={"sid": sid})
+        self.signed_in_at(self.upstream, visitor)
+        self.upstream.honest()
+        return visitor
+
+    def is_in(self, visitor):
+        return visitor.open("/account").heading.strip() != SIGN_IN
+
+
+class Logouts(LogoutCase):
+    def test_a_sign_out_there_ends_the_sessions_that_began_there(self):
+        first, second = self.enter(), self.enter()
+        answer = self.tell(self.token())
+        self.assertEqual((answer.status, answer.headers["Cache-Control"]), (200, "no-store"))
+        self.assertFalse(self.is_in(first) or self.is_in(second))
+        user = self.owner(self.upstream)
+        reasons = self.site.sql(
+            f"select distinct end_reason from sessions where user_id = '{user}'").splitlines()
+        self.assertEqual(reasons, ["issuer_logout"])
+
+    def test_a_session_there_ends_its_own_only(self):
+        for by in [{}, {"sub": None}]:
+            with self.subTest(by):
+                self.upstream.is_new()
+                ended, other, bare = self.enter("s-1"), self.enter("s-2"), self.enter()
+                self.assertEqual(self.tell(self.token(sid="s-1", **by)).status, 200)
+                self.assertEqual([self.is_in(visitor) for visitor in [ended, other, bare]],
+                                 [False, True, True])
+                self.assertEqual(self.tell(self.token(sid="s-3", **by)).status, 200)
+                self.assertTrue(self.is_in(other))
+
+    def test_a_session_by_another_credential_stays(self):
+        """Only what the issuer has begun is its to end."""
+        email = self.own_email()
+        grant = self.verified(email)
+        self.upstream.is_new(email)
+        self.expect(self.attach(grant, provider="jwt", token=self.upstream.native_token()), 200)
+        grant = self.expect(self.login(email), 200).json
+        here = self.enter()
+        self.tell(self.token())
+        self.assertFalse(self.is_in(here))
+        self.expect(self.me(grant), 200)
+
+    def test_a_repeated_token_ends_no_later_session(self):
+        first = self.enter()
+        user = self.owner(self.upstream)
+        self.site.sql("update sessions set created_at = now() - interval '1 hour' "
+                      f"where user_id = '{user}'")
+        token = self.token(iat=int(time.time()) - 30)
+        self.assertEqual(self.tell(token).status, 200)
+        self.assertFalse(self.is_in(first))
+        second = self.enter()
+        self.assertEqual(self.tell(token).status, 200)
+        self.assertTrue(self.is_in(second))
+
+    def test_a_token_that_breaks_a_rule_ends_nothing(self):
+        visitor = self.enter("s-1")
+        other = self.connect("oidc", "other")
+        now = int(time.time())
+        wrong = {
+            "issuer": self.token(iss="https://evil.example"), "audience": self.token(aud="x"),
+            "nonce": self.token(nonce="n"), "events": self.token(events={}),
+            "nobody": self.token(sub=None), "jti": self.token(jti=None),
+            "iat": self.token(iat=None), "exp": self.token(exp=now - 3600),
+            "type": self.token({"typ": "at+jwt"}), "algorithm": self.token({"alg": "none"}),
+            "signature": self.token()[:-8] + "AAAAAAAA", "text": "x", "empty": ""}
+        for name, token in wrong.items():
+            with self.subTest(name):
+                answer = self.tell(token)
+                self.assertEqual((answer.status, answer.json["error"]), (400, "invalid_request"))
+        self.assertEqual(self.tell(self.token(), other.name).status, 400)
+        self.assertEqual(self.tell(self.token(), "none").status, 404)
+        self.assertTrue(self.is_in(visitor))
+
+    def test_an_id_token_ends_nothing(self):
+        visitor = self.enter()
+        self.assertEqual(self.tell(self.upstream.native_token()).status, 400)
+        self.assertTrue(self.is_in(visitor))
+
+
+class AfterSecondFactors(FactorCase, LogoutCase):
+    def test_the_session_there_is_known_after_a_second_factor(self):
+        self.set_mfa("required")
+        self.upstream.lie(claims={"sid": "strong"})
+        page, _ = self.go(self.upstream)
+        self.shows(page, "Set up an authenticator app")
+        place = "select issuer_session from authentication_flows where purpose = 'enroll'"
+        self.assertEqual(self.site.sql(place), "strong")
+
+
+class Domains(ConnectionCase):
+    """The domain of an address leads to the issuer of its users."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.staff = cls.connect("oidc", "staff", email_trust="verified", domains=["Staff.example"])
+
+    def test_an_address_of_the_domain_leads_there(self):
+        party = Party(self, self.spa)
+        self.visitor.open(party.path)
+        page = self.visitor.submit(email="ada@staff.EXAMPLE")
+        self.shows(page, "One moment")
+        self.assertIn(self.title(self.staff), page.text)
+        url = self.follow(self.staff, page)
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
+        self.assertEqual(query["login_hint"], "ada@staff.EXAMPLE")
+        self.staff.is_new("ada@staff.example")
+        told = self.identity(self.come_back(browse(url)), party)
+        self.assertEqual(told["email"], "ada@staff.example")
+
+    def test_other_addresses_do_not(self):
+        for email in ["ada@example.com", "ada@sub.staff.example", "ada@staff.example.evil.com",
+                      "staff.example@evil.com"]:
+            with self.subTest(email):
+                visitor = self.new_visitor()
+                visitor.open(Party(self, self.spa).path)
+                page = visitor.submit(email=email)
+                self.assertFalse([path for path in page.links.values() if "/connect/" in path])
+
+
+if __name__ == "__main__":
+    unittest.main()
