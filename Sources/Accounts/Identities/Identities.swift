@@ -277,6 +277,17 @@ struct IdentityToUnlink: RowDecodable {
   }
 }
 
+extension SQL {
+  /// The new value of a name of the user `c`, which stays if the identity `i` has not set it.
+  fileprivate static func refreshed(_ name: SQL) -> SQL {
+    """
+    case when $4::jsonb ? '\(name)'
+      and c.\(name) is not distinct from i.profile -> 'claims' ->> '\(name)'
+      then $4::jsonb ->> '\(name)' else c.\(name) end
+    """
+  }
+}
+
 package enum IdentitiesQueries {
   /// Returns at least one row if the session is live.
   static let list = Statement<Found<IdentityInfo>, UserID, Principal>(
@@ -301,6 +312,24 @@ package enum IdentitiesQueries {
     where user_id = $1 and provider = $2 and subject = $3
       and jsonb_strip_nulls(coalesce(profile -> 'claims', '{}') || $4::jsonb)
         <> coalesce(profile -> 'claims', '{}')
+    """)
+
+  /// Sets the names of a user that are still those of the identity's last sign-in.
+  ///
+  /// Returns a row if one has changed.
+  /// - Parameter 4: the new names, in an object.
+  static let refreshNames = Statement<UserID, UserID, IdentityProvider, String, TextBytes>(
+    "identities.refresh_names",
+    """
+    update users c set name = \(.refreshed("name")), given_name = \(.refreshed("given_name")),
+      family_name = \(.refreshed("family_name")), nickname = \(.refreshed("nickname")),
+      version = c.version + 1, updated_at = now()
+    from identities i
+    where c.user_id = $1 and i.user_id = $1 and i.provider = $2 and i.subject = $3
+      and (c.name, c.given_name, c.family_name, c.nickname) is distinct from (
+        \(.refreshed("name")), \(.refreshed("given_name")), \(.refreshed("family_name")),
+        \(.refreshed("nickname")))
+    returning c.user_id
     """)
 
   /// Sets the address of a user; the same address stays verified if it was.

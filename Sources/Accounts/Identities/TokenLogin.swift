@@ -98,6 +98,7 @@ package import Tenancy
     secondFactor methods: String, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     let keep: SignIn.Writes = { (transaction) async throws(Failure) in
+      try await external.refreshNames(of: known.user, in: transaction)
       external.keepClaims(of: known.user, in: transaction)
       return { () async throws(Failure) in }
     }
@@ -198,6 +199,27 @@ extension ExternalTokens.Identity {
     keepClaims(of: user, in: transaction)
     try await claimed.rows(undone: .identityTaken)
     return true
+  }
+
+  /// Copies changed names to the profile of a locked user, if the connection asks for it.
+  ///
+  /// A name that is not the one of the last sign-in was changed here, and stays.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop fileprivate func refreshNames(
+    of user: UserID, in transaction: Transaction
+  ) async throws(Failure) {
+    guard refreshesNames else { return }
+    let names = JSONObject(
+      profile.filter { name, value in
+        ["name", "given_name", "family_name", "nickname"].contains(name)
+          && Profiles.fault(name, value) == nil
+      }.map { ($0.0, $0.1) })
+    let json = TextBytes(names.serialized())
+    let changed = try await transaction.run(
+      IdentitiesQueries.refreshNames, user, provider, subject, json)
+    guard !changed.isEmpty else { return }
+    let event = Event(changeOf: "profile", of: user, transaction.context)
+    try await event?.recordChange(of: user, in: transaction)
   }
 
   /// Sends the write of the claims in a transaction that has locked the user.
