@@ -19,8 +19,8 @@ package import WireKit
   package nonisolated static let routes =
     StartPage.routes + overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
     + AuthenticatorPages.routes + SessionPages.routes + IdentityPages.routes + LinkPages.routes
-    + ApplicationPages.routes + ConfirmationPages.routes + SwitchPages.routes
-    + DeletionPages.routes
+    + ApplicationPages.routes + ConfirmationPages.routes + ServiceConfirmationPages.routes
+    + SwitchPages.routes + DeletionPages.routes
 
   private nonisolated static let overview = [
     AccountVisit.show("/account", "Show the account", show),

@@ -13,7 +13,7 @@ import WireKit
 @EventLoop enum ConfirmationPages {
   private nonisolated static let path = "/account/confirm"
   private nonisolated static let sendPath = "/account/confirm/send"
-  private nonisolated static let page = LocalPath(checked: path)
+  nonisolated static let page = LocalPath(checked: path)
   /// The parameter with the path of the page that needs the confirmation.
   private nonisolated static let target = PageState.Value.target.rawValue
 
@@ -40,7 +40,7 @@ import WireKit
   ]
 
   /// Returns a path of the account; the overview in place of any other path.
-  private static func next(_ text: String?) -> LocalPath {
+  static func next(_ text: String?) -> LocalPath {
     guard let text, text.hasPrefix("\(LocalPath.account.text)/") else { return .account }
     return LocalPath(text) ?? .account
   }
@@ -57,13 +57,16 @@ import WireKit
       && visit.context.mailer.isConfigured
     let hasCode = values[.flow] != nil
     let hasPassword = try await visit.hasPassword()
+    // It replaces the password or the code, and no second factor.
+    let services =
+      needsFactor ? [] : try await ServiceConfirmationPages.buttons(visit, before: next)
     let method: Page.ConfirmationMethod =
       if needsFactor {
         .authenticator
       } else if hasCode {
         .mailCode(digits: AuthenticationFlow.length)
       } else {
-        hasPassword ? .password : .unsentMailCode
+        hasPassword ? .password : services.isEmpty ? .unsentMailCode : .connection
       }
     let page = Page.confirmIdentity(
       visit.target(try PageState(values: values).path(page, visit.call), hidden),
@@ -71,6 +74,7 @@ import WireKit
       method: method,
       resend: takesCode ? visit.target(sendPath, hidden) : nil,
       other: hasCode && hasPassword && !needsFactor ? Destination(path(to: next.text)) : nil,
+      connections: services,
       cancel: visit.target("/account/confirm/cancel"),
       errors: visit.state.errors.pageErrors
     )

@@ -30,7 +30,7 @@ import Localization
       let state = RedirectState(connection, to: endPath, note: visit.user.text)
       var wishes = Redirects.Wishes()
       wishes.choosesAccount = true
-      return try await visit.shown(connection) { () async throws(Failure) in
+      return try await shown(visit, connection) { () async throws(Failure) in
         let url = try await Redirects.url(
           at: connection, state, in: visit.call.browser.key.text, of: visit.call.issuer, wishes,
           visit.context)
@@ -46,7 +46,7 @@ import Localization
       guard let connection = visit.app.connections.named(response.state.connection),
         response.state.note.hasSameBytes(as: visit.user.text)
       else { throw .redirectStateInvalid }
-      return try await visit.shown(connection) { () async throws(Failure) in
+      return try await shown(visit, connection) { () async throws(Failure) in
         try await link(response, visit)
       }
     },
@@ -73,24 +73,43 @@ import Localization
     }
     return visit.keep(session, in: try visit.report(.identityLinked, on: list))
   }
+
+  private static func shown(
+    _ visit: AccountVisit, _ connection: Connection,
+    _ work: @EventLoop () async throws(Failure) -> Response
+  ) async throws(Failure) -> Response {
+    try await visit.shown(
+      connection, again: path(to: connection), back: .account(Destination(list)), work)
+  }
 }
 
 extension AccountVisit {
-  /// Runs a step of a link, and shows a page for what goes wrong at the service.
-  fileprivate func shown(
-    _ connection: Connection, _ work: @EventLoop () async throws(Failure) -> Response
+  /// Runs a step of a redirect, and shows a page for what goes wrong at the service.
+  ///
+  /// - Parameters:
+  ///   - connection: the connection.
+  ///   - again: begins the redirect again.
+  ///   - back: leads to the page where it began.
+  ///   - work: returns the response.
+  /// - Returns: the response, or the page.
+  /// - Throws: failures that have no page here.
+  func shown(
+    _ connection: Connection, again: LocalPath, back: Link,
+    _ work: @EventLoop () async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
     do throws(Failure) { return try await work() } catch {
-      let back = Link.account(Destination(LocalPath(checked: IdentityPages.path)))
       let page: Page
       switch error {
       case .connectionFailed:
         page = .connectionFailed(
-          connection.label, requestID: "\(call.request.id)",
-          again: Destination(LinkPages.path(to: connection)), other: back)
+          connection.title, requestID: "\(call.request.id)",
+          again: Destination(again), other: back)
       case .connectionUnavailable:
-        page = .connectionUnavailable(connection.label, wait: error.retryAfter, other: back)
-      case .identityNotAllowed: page = .connectionRefused(connection.label, .notAllowed, other: back)
+        page = .connectionUnavailable(connection.title, wait: error.retryAfter, other: back)
+      case .identityNotAllowed:
+        page = .connectionRefused(connection.title, .notAllowed, other: back)
+      case .freshSignInUnproved:
+        page = .connectionRefused(connection.title, .notConfirmed, other: back)
       default: throw error
       }
       call.failure = error

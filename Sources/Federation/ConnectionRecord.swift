@@ -310,6 +310,17 @@ extension Stored<ConnectionRecord> {
   /// Whether the service sends its response by a form.
   package var answersByForm: Bool { record.preset.responseMode != nil }
 
+  /// Returns whether users sign in by it with identities of a provider.
+  package func signsIn(_ other: IdentityProvider) -> Bool {
+    guard case .issuer(let text) = other, let provider else { return false }
+    return provider == other || TenantTemplate(provider.text).matches(text)
+  }
+
+  /// Whether the users with an address are led to it as soon as they have entered the address.
+  package func isOf(domain: String) -> Bool {
+    record.domains.contains { $0.lowercased().hasSameBytes(as: domain.lowercased()) }
+  }
+
   /// The days until its secret expires; nil if no day is set.
   package var daysOfSecret: Int? {
     guard let parts = record.secretExpiresAt?.split(separator: "-").map({ Int($0) }),

@@ -196,11 +196,11 @@ extension ProviderPreset {
 }
 
 /// An issuer with a placeholder for the tenant.
-struct TenantTemplate {
+package struct TenantTemplate {
   private let (before, after): (Substring, Substring)
   let isTemplate: Bool
 
-  init(_ text: String) {
+  package init(_ text: String) {
     let place = text.firstRange(of: ProviderPreset.tenantPlaceholder)
     isTemplate = place != nil
     before = place.map { text[..<$0.lowerBound] } ?? text[...]
@@ -214,7 +214,7 @@ struct TenantTemplate {
   }
 
   /// Returns whether an issuer is the template itself, or that of one tenant.
-  func matches(_ issuer: String) -> Bool {
+  package func matches(_ issuer: String) -> Bool {
     let bytes = issuer.utf8
     guard isTemplate, bytes.count > before.utf8.count + after.utf8.count,
       bytes.starts(with: before.utf8), bytes.reversed().starts(with: after.utf8.reversed())

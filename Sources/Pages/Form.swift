@@ -186,7 +186,8 @@ package struct FormError: Sendable, Equatable {
     case codeMalformed, mailCodeWrong, codeExpired, codeAttempts, authenticatorCodeWrong
     case recoveryCodeWrong
     case attempts, unavailable, mailUnavailable, signUpClosed, methodClosed, browserFull
-    case factorLimit, lastIdentity, identityTaken, identityLimit, changedMeanwhile
+    case factorLimit, lastIdentity, identityTaken, identityLimit, identityOfOther
+    case changedMeanwhile
     case pictureMissing, pictureUnreadable, confirmationWrong, signInExpired
 
     /// The text of the error.
@@ -215,8 +216,8 @@ package struct FormError: Sendable, Equatable {
       case .pictureMissing, .pictureUnreadable: "picture"
       case .confirmationWrong: "confirmation"
       case .attempts, .unavailable, .mailUnavailable, .signUpClosed, .methodClosed, .browserFull,
-        .factorLimit, .lastIdentity, .identityTaken, .identityLimit, .changedMeanwhile,
-        .signInExpired:
+        .factorLimit, .lastIdentity, .identityTaken, .identityLimit, .identityOfOther,
+        .changedMeanwhile, .signInExpired:
         nil
       }
     }

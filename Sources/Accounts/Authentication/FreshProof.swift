@@ -1,6 +1,6 @@
 import IdentitySubjects
 import RateLimiting
-import Tenancy
+package import Tenancy
 package import Runtime
 package import Sessions
 import EventLoop
@@ -16,12 +16,14 @@ package enum ReauthenticationCredential: Sendable {
   /// A token of an issuer, and the nonce for which the client has asked for it.
   case token(String, nonce: String?)
   case apiKey(String)
+  /// An identity whose owner has just authenticated at its issuer, as the caller has checked.
+  case identity(ExternalTokens.Identity)
 
   fileprivate var provider: String {
     switch self {
     case .password: "password"
     case .code: "email"
-    case .token: "jwt"
+    case .token, .identity: "jwt"
     case .apiKey: "api-key"
     }
   }
@@ -150,19 +152,29 @@ extension Sessions {
             + "issuer, or sign in again"
         )
       }
-      let (app, provider) = (context.app.id, external.provider)
-      let holder = try await context.first(SubjectQueries.holder, app, provider, external.subject)
-      guard holder == user else { throw .wrongCredentials }
-      let credential = VerifiedCredential(
-        of: user, .token(provider: external.provider, subject: external.subject),
-        at: authenticatedAt
+      return (try await credential(of: external, of: user, at: authenticatedAt, context), nil)
+    case .identity(let external):
+      return (
+        try await credential(of: external, of: user, at: external.authenticatedAt, context), nil
       )
-      return (credential, nil)
     case .apiKey(let text):
       let key = try await APIKeys.use(text, context)
       guard key.owner == user else { throw .wrongCredentials }
       return (VerifiedCredential(of: user, .apiKey(key.id)), nil)
     }
+  }
+
+  /// Returns the credential of a user's own identity.
+  @EventLoop private static func credential(
+    of external: ExternalTokens.Identity, of user: UserID, at authenticatedAt: Int?,
+    _ context: RequestContext
+  ) async throws(Failure) -> VerifiedCredential {
+    let (app, provider) = (context.app.id, external.provider)
+    let holder = try await context.first(SubjectQueries.holder, app, provider, external.subject)
+    guard holder == user else { throw .wrongCredentials }
+    var credential = external.credential(of: user)
+    credential.authenticatedAt = authenticatedAt
+    return credential
   }
 
   private static func event(
