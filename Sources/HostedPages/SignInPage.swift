@@ -20,6 +20,8 @@ package enum SignInPage: String {
   case choose
   /// There is an account with the address of an account at another service.
   case link
+  /// The address is of a domain whose users sign in at another service.
+  case service
   case consent
   case confirm
 

@@ -43,6 +43,13 @@ import OpenIDClient
         try await finish(visit, by: response, text)
       }
     },
+    // A redirect after the form of the address would break its `form-action`, also over two hops.
+    SignInPages.show(.service, "Lead to the service of a domain") {
+      (visit) async throws(Failure) in
+      try visit.connectionOfAddress().map { connection in
+        .handOver(to: Destination(visit.path(to: connection.key)), client: connection.title)
+      }
+    },
     SignInPages.show(.link, "Ask to sign in to the account with the same address") {
       (visit) async throws(Failure) in
       guard let pending = visit.pending else { return nil }
@@ -152,15 +159,25 @@ extension Visit {
     try methods().connections.first { $0.key.hasSameBytes(as: name) }
   }
 
+  /// Returns the connection of the entered address's domain; nil without one.
+  ///
+  /// A user who is to link an account there signs in here.
+  func connectionOfAddress() throws(Failure) -> Connection? {
+    guard pending == nil, let domain = state.email?.split(separator: "@").last else { return nil }
+    return try methods().connections.first { $0.isOf(domain: String(domain)) }
+  }
+
   /// Returns the path that begins the sign-in at a service.
   func path(to connection: String, choosing: Bool = false) -> LocalPath {
     ConnectionPages.path(to: connection, of: authorization, choosing: choosing)
   }
 
-  /// Returns the buttons of the services by which the client signs users in.
-  func connectionButtons() throws(Failure) -> [ConnectionButton] {
+  /// Returns the buttons of the services by which the client signs users in; to confirm a user, only
+  /// those of services that can make the user sign in again.
+  func connectionButtons(confirming confirms: Bool = false) throws(Failure) -> [ConnectionButton] {
     let last = BrowserNote.connection.text(call)
-    return try methods().connections.map { connection in
+    let connections = try methods().connections
+    return connections.filter { !confirms || $0.preset.canForceSignIn }.map { connection in
       ConnectionButton(
         connection.label, mark: ConnectionMark(preset: connection.preset.name),
         to: Destination(path(to: connection.key)),

@@ -51,7 +51,7 @@ import WireKit
       email: email,
       method: methods.takesPassword ? .password : .unsentMailCode,
       resend: methods.takesCode ? CodePages.target(visit) : nil,
-      connections: try visit.connectionButtons(),
+      connections: try visit.connectionButtons(confirming: true),
       another: visit.target(below: "choose/another"),
       client: client?.name,
       cancel: visit.cancel,
@@ -72,6 +72,7 @@ import WireKit
     }
     let client = try visit.client()
     if try await canChoose(visit, client) { return .page(.choose) }
+    if try visit.connectionOfAddress() != nil { return .page(.service) }
     let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
     if methods.takesPassword { return .page(.password) }
     guard methods.takesCode else { return .errors([FormError(.methodClosed)], on: .signIn) }
