@@ -11,10 +11,10 @@ package import Tenancy
   package static func users(
     in session: String, at provider: IdentityProvider, _ context: RequestContext
   ) async throws(Failure) -> Set<UserID> {
-    Set(
+    let (app, page) = (context.app.id, IssuerSignOutQueries.page)
+    return Set(
       try await context.read(
-        IssuerSignOutQueries.users, context.app.id, provider, session, IssuerSignOutQueries.page,
-        on: .exclusive))
+        IssuerSignOutQueries.users, app, provider, session, page, on: .exclusive))
   }
 
   /// Ends the sessions of a user that an issuer has begun before a time, and records that.

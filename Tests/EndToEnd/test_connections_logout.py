@@ -16,7 +16,7 @@ class LogoutCase(ConnectionCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.upstream = cls.connect("oidc", "upstream", email_trust="verified")
+        cls.upstream = cls.connect("oidc", "upstream", email_trust="verified", link="auto")
 
     def setUp(self):
         super().setUp()
@@ -77,9 +77,8 @@ class Logouts(LogoutCase):
         email = self.own_email()
         grant = self.verified(email)
         self.upstream.is_new(email)
-        self.expect(self.attach(grant, provider="jwt", token=self.upstream.native_token()), 200)
-        grant = self.expect(self.login(email), 200).json
         here = self.enter()
+        self.assertEqual(self.owner(self.upstream), grant["user_id"])
         self.tell(self.token())
         self.assertFalse(self.is_in(here))
         self.expect(self.me(grant), 200)
