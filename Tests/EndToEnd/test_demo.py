@@ -12,16 +12,20 @@ from machine import ROOT, functions, free_port
 from test_deploy import Case
 
 
-class Demo(Case):
+class DemoCase(Case):
+    """The server of `deploy/up`, and a browser."""
+
     LONG = True
     PASSWORD = "correct horse battery"
+    # Variables of `deploy/up`.
+    SETTINGS = ""
 
     def setUp(self):
         super().setUp()
         self.port = free_port()
         self.addCleanup(functions, 'stop_all "$1" 2>/dev/null', self.data)
         started = functions(
-            """
+            self.SETTINGS + """
             start_postgres "$1"
             make_database "$1" >/dev/null
             start_workers "$1" "$2" 1
@@ -91,6 +95,8 @@ class Demo(Case):
         self.assertEqual([line for line in self.browser.complaints()
                           if not any(words in line for words in ["400", "412", "favicon"])], [])
 
+
+class Demo(DemoCase):
     def test_a_page_at_another_port_is_the_same_client(self):
         with tempfile.TemporaryDirectory(prefix="dossier-page-") as folder:
             page = pathlib.Path(folder) / "my/page"
