@@ -117,12 +117,10 @@ package struct RedirectResponse: Sendable {
   @EventLoop package static func forwarding(
     _ values: FormValues, of connection: String, _ context: RequestContext
   ) throws(Failure) -> (path: String, response: String) {
-    let state = try RedirectState(try read(values).state, context)
+    let parameters = try read(values)
+    let state = try RedirectState(parameters.state, context)
     guard state.connection.hasSameBytes(as: connection) else { throw .redirectStateInvalid }
-    let query = values.pairs.map { name, value in
-      "\(PercentCoding.encode(name))=\(PercentCoding.encode(value))"
-    }
-    let json = JSONObject([("query", .string(query.joined(separator: "&")))])
+    let json = JSONObject([("query", .string(parameters.query))])
     let sealed = try context.keys.master.sealedText(
       json, as: name(state.path, context), for: lifetime)
     return (state.path, sealed)

@@ -13,6 +13,8 @@ package struct CallbackParameters: Sendable {
   package let issuer: String?
   /// The name of the user, which the browser could have changed; nil if the callback has none.
   package let name: StatedName?
+  /// The text that has the name.
+  private let user: String?
 
   package enum Outcome: Sendable, Equatable {
     case code(String)
@@ -45,6 +47,7 @@ package struct CallbackParameters: Sendable {
     self.state = state
     issuer = try value("iss", limit: Self.issuerLimit)
     name = values["user"].flatMap(StatedName.init)
+    user = name == nil ? nil : values["user"]
     let code = try value("code", limit: Self.codeLimit)
     switch (code, values["error"].flatMap { $0.isEmpty ? nil : $0 }) {
     case (let code?, nil): outcome = .code(code)
@@ -55,6 +58,19 @@ package struct CallbackParameters: Sendable {
     case (nil, nil): throw .invalidCallback(rule: "it has neither code nor error")
     case (_?, _?): throw .invalidCallback(rule: "it has both code and error")
     }
+  }
+
+  /// The parameters as a query, without what services send beside them, such as ID tokens.
+  package var query: String {
+    var parameters: [(String, String?)] = [("state", state), ("iss", issuer), ("user", user)]
+    switch outcome {
+    case .code(let code): parameters.append(("code", code))
+    case .error(let code, let description):
+      parameters += [("error", code), ("error_description", description)]
+    }
+    return parameters.compactMap { name, value in
+      value.map { "\(name)=\(PercentCoding.encode($0))" }
+    }.joined(separator: "&")
   }
 }
 

@@ -22,6 +22,24 @@ import Testing
   }
 
   @Test(arguments: [
+    "code=a%2Fb%26state%3Dx&state=s&iss=https%3A%2F%2Fissuer.example",
+    "state=s&error=access_denied&error_description=no",
+    "code=a&state=s&user=%7B%22name%22%3A%7B%22firstName%22%3A%22%C3%81da%22%7D%7D",
+  ])
+  func `a query has what is read, and nothing else`(query: String) throws {
+    let first = try read(
+      "\(query)&id_token=\(String(repeating: "t", count: 20_000))&session_state=x")
+    #expect(first.query.utf8.count < 200)
+    let second = try read(first.query)
+    #expect(second.query == first.query)
+    #expect(second.state == first.state && second.outcome == first.outcome)
+    #expect(second.issuer == first.issuer && second.name == first.name)
+    #expect(
+      try read("code=a&state=s&user=\(String(repeating: "n", count: 5_000))").query
+        == "state=s&code=a")
+  }
+
+  @Test(arguments: [
     ("code=a", "it has no state"), ("code=a&state=", "it has no state"),
     ("state=s", "it has neither code nor error"),
     ("state=s&code=&error=", "it has neither code nor error"),
