@@ -102,14 +102,14 @@ extension AccountVisit {
       switch error {
       case .connectionFailed:
         page = .connectionFailed(
-          connection.title, requestID: "\(call.request.id)",
+          connection.label, requestID: "\(call.request.id)",
           again: Destination(again), other: back)
       case .connectionUnavailable:
-        page = .connectionUnavailable(connection.title, wait: error.retryAfter, other: back)
+        page = .connectionUnavailable(connection.label, wait: error.retryAfter, other: back)
       case .identityNotAllowed:
-        page = .connectionRefused(connection.title, .notAllowed, other: back)
+        page = .connectionRefused(connection.label, .notAllowed, other: back)
       case .freshSignInUnproved:
-        page = .connectionRefused(connection.title, .notConfirmed, other: back)
+        page = .connectionRefused(connection.label, .notConfirmed, other: back)
       default: throw error
       }
       call.failure = error

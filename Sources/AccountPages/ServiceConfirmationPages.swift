@@ -66,10 +66,10 @@ import WireKit
     guard !able.isEmpty else { return [] }
     let identities = try await Identities.list(of: visit.user, visit.context)
     return able.filter { connection in
-      identities.contains { connection.signsIn($0.provider) }
+      identities.contains { $0.provider.issuer.map(connection.isOf) == true }
     }.map { connection in
       ConnectionButton(
-        connection.title, mark: ConnectionMark(preset: connection.preset.name),
+        connection.label, mark: ConnectionMark(preset: connection.preset.name),
         to: Destination(path(to: connection, before: next)))
     }
   }

@@ -145,15 +145,6 @@ package struct ConnectionRecord: OwnedRecord {
     "A service to which an app sends its users to sign in, such as Google.",
     consequence: "Its users stay, and cannot sign in by it until it is back, under any name.")
 
-  package static let derived: [DerivedMember<ConnectionRecord>] = [
-    DerivedMember("service", ColumnRule(.text(1...60)), "the preset in use, also if none is set") {
-      .string($0.preset.name)
-    },
-    DerivedMember("title", ColumnRule(.text(1...60)), isListed: false, "the name that people see") {
-      .string($0.title)
-    },
-  ]
-
   package static let table = RecordTable<ConnectionRecord>(
     "connections", key: "name", own: [.text("name"), .sealed("client_secret")],
     order: "r.created_at, r.name",
@@ -310,12 +301,6 @@ extension Stored<ConnectionRecord> {
   /// Whether the service sends its response by a form.
   package var answersByForm: Bool { record.preset.responseMode != nil }
 
-  /// Returns whether users sign in by it with identities of a provider.
-  package func signsIn(_ other: IdentityProvider) -> Bool {
-    guard case .issuer(let text) = other, let provider else { return false }
-    return provider == other || TenantTemplate(provider.text).matches(text)
-  }
-
   /// Whether the users with an address are led to it as soon as they have entered the address.
   package func isOf(domain: String) -> Bool {
     record.domains.contains { $0.lowercased().hasSameBytes(as: domain.lowercased()) }
@@ -345,7 +330,7 @@ extension Stored<ConnectionRecord> {
   var auth0Name: String? { record.preset.issuer == nil ? nil : record.preset.auth0Name }
 
   /// Returns whether its users have identities of an issuer, such as that of a tenant of Microsoft.
-  func isOf(issuer: String) -> Bool {
+  package func isOf(issuer: String) -> Bool {
     record.preset.mayState(issuer, settings(allowsPlainHTTP: true))
   }
 

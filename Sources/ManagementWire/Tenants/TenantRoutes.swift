@@ -80,7 +80,7 @@ import Records
         clients: clients.filter {
           $0.kind != .machine && $0.settings.allows(.named(connection.key))
         }.map(\.id))
-      object.title = connection.title
+      object.title = connection.label
       object.options["client_id"] = .string(connection.clientID)
       return object
     }

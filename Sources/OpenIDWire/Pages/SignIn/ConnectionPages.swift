@@ -47,7 +47,7 @@ import OpenIDClient
     SignInPages.show(.service, "Lead to the service of a domain") {
       (visit) async throws(Failure) in
       try visit.connectionOfAddress().map { connection in
-        .handOver(to: Destination(visit.path(to: connection.key)), client: connection.title)
+        .handOver(to: Destination(visit.path(to: connection.key)), client: connection.label)
       }
     },
     SignInPages.show(.link, "Ask to sign in to the account with the same address") {
