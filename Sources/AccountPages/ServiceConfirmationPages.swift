@@ -66,7 +66,9 @@ import WireKit
     guard !able.isEmpty else { return [] }
     let identities = try await Identities.list(of: visit.user, visit.context)
     return able.filter { connection in
-      identities.contains { $0.provider.issuer.map(connection.isOf) == true }
+      identities.contains { identity in
+        identity.provider.issuer.map { connection.isOf(issuer: $0) } ?? false
+      }
     }.map { connection in
       ConnectionButton(
         connection.label, mark: ConnectionMark(preset: connection.preset.name),

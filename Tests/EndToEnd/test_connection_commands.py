@@ -64,7 +64,7 @@ class Commands(CommandCase):
         del settings["preset"]
         made = self.site.dossier("connection", "create", "google", "--app", "default",
                                  *self.arguments(settings))
-        self.assertEqual((made["service"], made["title"]), ("google", "Google"))
+        self.assertEqual((made["preset"], made["label"]), ("google", "Google"))
 
     def test_a_secret_from_a_file(self):
         path = self.site.folder / "secret"
