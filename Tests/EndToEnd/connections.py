@@ -1,6 +1,5 @@
 """Sign-in at other issuers, by a browser without scripts."""
 
-import hashlib
 import html
 import http.client
 import json
