@@ -42,14 +42,7 @@ import Sessions
         .optional(
           .text(
             "nonce", .text(1...1_024).saying("that of the request, or what it is the SHA-256 of")))
-      ).like(["connection": .string("google"), "code": .string("4/0AVGzR1…")])
-        .telling { (_, _, code, token, redirectURI, verifier, nonce) throws(Failure) in
-          [
-            fault(in: code, "code", 1...4_096), fault(in: token, "id_token", 1...16_384),
-            fault(in: redirectURI, "redirect_uri", 1...2_048),
-            fault(in: verifier, "code_verifier", 43...128), fault(in: nonce, "nonce", 1...1_024),
-          ].compactMap(\.self)
-        },
+      ).like(["connection": .string("google"), "code": .string("4/0AVGzR1…")]),
       gives: .ok(.grant),
       refuses: [
         .unknownConnection, .invalidExternalToken, .connectionFailed, .connectionUnavailable,
@@ -59,6 +52,12 @@ import Sessions
       "Sign in by a code or an ID token of the SDK of a service"
     ) { (call, name, code, token, redirectURI, verifier, nonce) async throws(Failure) in
       let context = call.context
+      let faults = [
+        fault(in: code, "code", 1...4_096), fault(in: token, "id_token", 1...16_384),
+        fault(in: redirectURI, "redirect_uri", 1...2_048),
+        fault(in: verifier, "code_verifier", 43...128), fault(in: nonce, "nonce", 1...1_024),
+      ].compactMap(\.self)
+      guard faults.isEmpty else { throw .invalid(faults) }
       guard let connection = context.app.connections.named(name) else { throw .unknownConnection }
       let account: ConnectedAccount
       switch (code, token) {

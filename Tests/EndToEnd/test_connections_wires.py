@@ -93,7 +93,7 @@ class Management(Auth0Case, ConnectionCase):
         user = self.signed_in_at(self.google)["sub"]
         shown = self.expect(self.management(
             "GET", f"users/auth0|{user}", token=self.back_end_token()), 200).json
-        [identity] = shown["identities"]
+        [identity] = [one for one in shown["identities"] if one["isSocial"]]
         self.assertEqual(
             (identity["provider"], identity["connection"], identity["user_id"], identity["isSocial"]),
             ("google-oauth2", "google-oauth2", self.google.person.subject, True))
