@@ -100,8 +100,9 @@ class Commands(GuideCase, ConnectionCase):
         for name in re.findall(r"(?m)^\| `(\w+)` \| an? ", table):
             # Apple, any issuer and any server need more, and have headings of their own.
             if name not in ["apple", "oidc", "oauth2"]:
-                run = self.site.dossier("connection", "create", name, "--app", "default", "client_id=shop",
-                                        "client_secret=@-", check=False, given="a secret")
+                run = self.site.dossier(
+                    "connection", "create", name, "--app", "default", "client_id=shop",
+                    "client_secret=@-", check=False, given="a secret")
                 self.assertEqual(self.presets().get(name), name, run.stderr)
 
     def test_the_names_of_attributes_and_pages_exist(self):
@@ -123,7 +124,8 @@ class Commands(GuideCase, ConnectionCase):
         google.is_new()
         [script] = scripts(part("Sign in by the SDK of a service"))
         token = google.native_token(aud="ios", nonce="n-0S6_WzA2Mj")
-        grant = json.loads(self.script(script.replace("eyJhbGciOi…", token).replace('"google"', '"sdk"')))
+        script = script.replace("eyJhbGciOi…", token).replace('"google"', '"sdk"')
+        grant = json.loads(self.script(script))
         self.assertEqual(self.owner(google), grant["user_id"])
 
     def test_a_button_of_a_page_needs_no_page_of_dossier(self):
