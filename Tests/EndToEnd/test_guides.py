@@ -23,6 +23,7 @@ GUIDES = [ROOT / "README.md", *sorted((ROOT / "deploy").rglob("*.md")), ROOT / "
 NOT_RUN = {
     "Distribute a database": "takes hosts with Citus; cluster.py makes nodes with these settings",
     "Back up a distributed database": "takes hosts with Citus",
+    "Add Google, Apple, GitHub or any issuer": "it calls GitHub; test_connection_commands does the same",
     "Working on it": "these are the tests",
 }
 
