@@ -335,6 +335,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
+        "OpenIDClient",
         "Federation",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
@@ -346,6 +347,7 @@ let package = Package(
     .target(
       name: "AppServicesWire",
       dependencies: [
+        "OpenIDClient",
         "Records", "Accounts", "Delivery", "Documents", "Federation", "Runtime", "Sessions",
         "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "WireKit",
         "HostedPages", "OpenID", "Pages",
@@ -355,6 +357,7 @@ let package = Package(
     .target(
       name: "ParraWire",
       dependencies: [
+        "OpenIDClient",
         "Records", "Permissions", "RateLimiting", "Accounts", "Documents", "Encoding", "EventLoop",
         "Federation", "HTTP", "JSON", "Runtime", "Sessions", "Tenancy", "WebTokens", "WireKit",
       ],
@@ -373,6 +376,7 @@ let package = Package(
     .target(
       name: "AccountPages",
       dependencies: [
+        "OpenIDClient",
         "Federation",
         "Localization", "Records",
 
@@ -417,12 +421,15 @@ let package = Package(
     ),
     .target(
       name: "DeploymentFiles",
-      dependencies: ["CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy"],
+      dependencies: [
+        "CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy",
+      ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
     .executableTarget(
       name: "dossier",
       dependencies: [
+        "OpenIDClient",
         "Federation",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",

@@ -65,7 +65,9 @@ extension Authorizations {
     }
     if let hinted = request.hintedUser, user.user != hinted { return .otherUser(user) }
     if request.prompts.contains(.selectAccount), state.user == nil { return .chooseAccount }
-    guard isFresh(user, for: authorization), client.accepts(user, in: context.app) else { return .signIn }
+    guard isFresh(user, for: authorization), client.accepts(user, in: context.app) else {
+      return .signIn
+    }
     if request.wantsSecondFactor, !user.hasSecondFactor, !state.hasAuthenticated {
       return .stepUp(user)
     }

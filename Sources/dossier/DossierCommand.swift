@@ -28,9 +28,8 @@ import Tenancy
     subcommands: [
       AppCommand.self, RecordCommand<ClientRecord>.self, RecordCommand<ResourceServerRecord>.self,
       RecordCommand<RoleRecord>.self,
-      RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
-      RateLimitCommand.self,
-      MailCommand.self,
+      RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self,
+      UserCommand.self, SessionCommand.self, RateLimitCommand.self, MailCommand.self,
       IndexCommand.self, SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
       ApplyCommand.self, ExportConfigCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]

@@ -1,4 +1,5 @@
 import EventLoop
+import HTTP
 
 extension Scenario {
   /// The scenarios of connections, to a service that cannot be reached.

@@ -18,8 +18,8 @@ package struct OpenIDWire: Wire {
   package var routes: [Route] {
     AuthorizeRoutes.routes + TokenRoutes.routes + UserInfoRoutes.routes
       + RevocationRoutes.routes + LogoutRoutes.routes + DirectLogoutRoutes.routes
-      + PasswordlessRoutes.routes + CallbackRoutes.routes + UnsupportedRoutes.routes + DiscoveryRoutes.routes
-      + PageRoutes.routes
+      + PasswordlessRoutes.routes + CallbackRoutes.routes + UnsupportedRoutes.routes
+      + DiscoveryRoutes.routes + PageRoutes.routes
   }
 
   /// The prefixes whose clients are programs, and get JSON.
