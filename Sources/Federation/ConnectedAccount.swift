@@ -23,7 +23,7 @@ import Records
   /// Signs in by the account, and creates a user for an unknown one.
   ///
   /// A proved address that another user has is never taken: that user signs in once in another way,
-  /// and then links. An address without a proof matches nobody, and a new user does not get it.
+  /// and then links. An address without a proof matches no user, and a new user does not get it.
   /// - Parameters:
   ///   - style: the protocol of the session.
   ///   - context: the context of the request.

@@ -43,7 +43,7 @@ import Records
 
   /// Checks a connection.
   ///
-  /// It sends the token endpoint a code that nobody has issued: a service that knows the app answers
+  /// It sends the token endpoint a code that it has not issued: a service that knows the app answers
   /// `invalid_grant`, and another one `invalid_client`.
   /// - Parameters:
   ///   - connection: the connection.
@@ -125,7 +125,7 @@ import Records
       let answer = try await send(request, connection, context)
       clock = clockFault(answer)
       _ = try TokenResponse(status: answer.status, body: answer.body, of: provider)
-      return result("it accepted a code that nobody has issued")
+      return result("it accepted a code that it has not issued")
     } catch .refused(let code, _) {
       // GitHub has a code of its own for a wrong secret.
       let isOfClient = ["invalid_client", "unauthorized_client", "incorrect_client_credentials"]

@@ -46,7 +46,7 @@ package struct ConnectionRecord: OwnedRecord {
   let position: Int
   package let isEnabled: Bool
 
-  /// What a sign-in does whose address another user has.
+  /// The effect of a sign-in whose address another user has.
   package enum LinkPolicy: String, CaseIterable, Sendable {
     /// The user signs in here once, and then has both ways.
     case ask
@@ -363,7 +363,7 @@ extension Stored<ConnectionRecord> {
     }
   }
 
-  /// What the operator has set, as the client of the service needs it.
+  /// The attributes that the client of the service needs.
   func settings(allowsPlainHTTP: Bool) -> ProviderSettings {
     var settings = ProviderSettings()
     settings.issuer = record.issuer

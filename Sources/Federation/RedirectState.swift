@@ -16,7 +16,7 @@ package struct RedirectState: Sendable {
   package let path: String
   /// Whether the service must state that the user has just authenticated there.
   package let needsProof: Bool
-  /// What the handler of the path needs, such as the number of a form.
+  /// A value for the handler of the path, such as the number of a form.
   package let note: String
   /// A random text, so that no two redirects share a nonce.
   private let id: String
@@ -96,8 +96,8 @@ package struct RedirectState: Sendable {
 /// The response of a service, on its way from the redirect URI to the path that handles it.
 ///
 /// The redirect URI is one for each connection, and knows no wire. It encrypts the parameters, so that
-/// codes stay out of logs and histories, and a response that came by POST from another site goes on
-/// by a GET, to which browsers send cookies.
+/// codes stay out of logs and histories. A response that came by POST from another site goes on by a
+/// GET, to which browsers send cookies.
 package struct RedirectResponse: Sendable {
   package let state: RedirectState
   let parameters: CallbackParameters

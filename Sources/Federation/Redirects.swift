@@ -12,7 +12,7 @@ import Records
 
 /// Sends browsers to the services of connections, and reads what they bring back.
 @EventLoop package enum Redirects {
-  /// What a client asks of a sign-in at a service.
+  /// The wishes of a client for a sign-in at a service.
   package struct Wishes: Sendable {
     /// Scopes beside those of the connection; those that it does not list are left out.
     package var scopes: [String] = []

@@ -21,7 +21,7 @@ import Records
     (self.source, self.allowsPlainHTTP) = (source, allowsPlainHTTP)
   }
 
-  /// What is known of the service of a connection in one version.
+  /// The state of the calls to the service of a connection, in one version.
   @EventLoop private final class Service {
     let version: Int
     let app: AppID
