@@ -114,6 +114,9 @@ class ConnectionCase(OpenIDCase):
         """Adds an issuer, and a connection of the default app to it. Returns the issuer."""
         issuer = cls.upstreams.add(preset, name, algorithm=algorithm)
         issuer.redirect_uri = f"{cls.issuer}u/callback/{issuer.name}"
+        if preset == "oidc":
+            # The buttons of a page need titles of their own.
+            attributes.setdefault("label", issuer.name)
         cls.create(issuer, **attributes)
         return issuer
 
