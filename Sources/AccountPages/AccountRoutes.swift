@@ -77,19 +77,21 @@ package import WireKit
     return visit.response(
       with: .account(
         overview, back: try await visit.call.wayBack(),
-        paths: paths(visit, hasEmail: summary.hasOwnIdentity),
+        paths: paths(visit, summary),
         switchAccount: Destination(SwitchPages.path), signOut: visit.target("/account/sign-out")
       )
     )
   }
 
-  private static func paths(_ visit: AccountVisit, hasEmail: Bool) -> AccountPaths {
+  private static func paths(_ visit: AccountVisit, _ summary: AccountSummary) -> AccountPaths {
     func path(_ text: String) -> LocalPath { LocalPath(checked: text) }
     var paths = AccountPaths()
     paths.profile = path(ProfilePages.path)
     paths.picture = path(ProfilePages.picturePath)
-    if hasEmail, visit.context.mailer.isConfigured { paths.address = path(AddressPages.path) }
-    if hasEmail, visit.app.accountSettings.isOpen(.password) {
+    if !summary.profile.isAnonymous, visit.context.mailer.isConfigured {
+      paths.address = path(AddressPages.path)
+    }
+    if summary.hasOwnIdentity, visit.app.accountSettings.isOpen(.password) {
       paths.password = path(PasswordPages.path)
     }
     if visit.app.sessionSettings.mfa != .off {

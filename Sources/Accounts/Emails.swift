@@ -6,6 +6,7 @@ import Postgres
 import RateLimiting
 package import Runtime
 package import Sessions
+import Tenancy
 
 /// Verifies, changes and restores addresses, and resets passwords by mail.
 package enum Emails {
@@ -232,14 +233,15 @@ extension Emails {
   }
 }
 
-/// Changes the address of a user, once the code that was mailed to the new address is entered.
+/// Changes the address of a user, or adds the first one, once the code that was mailed to the new
+/// address is entered.
 extension Emails {
   /// Mails a code to a new address; the code makes it the caller's address.
   ///
   /// - Returns: the flow, which the client sends with the code.
-  /// - Throws: `.invalid`, `.noEmail`, `.emailTaken` unless the app's setting `sign_up` is
-  ///   `verify_first`, `.mailNotConfigured`, `.tooManyAttempts`, `.tooManyRequests`,
-  ///   `.sessionEnded`, `.databaseUnavailable`.
+  /// - Throws: `.invalid`, `.noEmail` for a guest, who links an address, `.emailTaken` unless the
+  ///   app's setting `sign_up` is `verify_first`, `.emailRestorePending`, `.mailNotConfigured`,
+  ///   `.tooManyAttempts`, `.tooManyRequests`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func requestChange(
     to email: String, of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> String {
@@ -248,10 +250,11 @@ extension Emails {
     let address = try await EmailAddress(email, context)
     let found = try await context.read(EmailChangeQueries.own, user, context.principal)
     guard let own = found.first else { throw context.gone }
-    guard let key = own.key else { throw .noEmail }
-    guard !key.hasSameBytes(as: address.key) else {
+    guard !own.isOfGuest else { throw .noEmail }
+    if let present = own.key ?? own.address, present.hasSameBytes(as: address.key) {
       throw .invalid([FieldError("/email", "same", "The user already has this address.")])
     }
+    if own.key == nil { try await Identities.requireNoRestore(of: user, context) }
     try await RateLimits.countChange(of: user, context)
     // The response may reveal that a user has the address, as that of a registration does.
     try await RequestLimiter.registration(of: address.key, context)
@@ -265,7 +268,9 @@ extension Emails {
   /// Replaces the caller's address by its mailed code, and mails a restore link to the old address.
   ///
   /// Only a verified address can be restored. It stays reserved for the user while the link is valid.
-  /// - Throws: `.invalidCode`, `.emailTaken`, `.noEmail`, `.sessionEnded`, `.databaseUnavailable`.
+  /// A user without an address gets the first one, and can sign in with it.
+  /// - Throws: `.invalidCode`, `.emailTaken`, `.emailRestorePending`, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func change(
     _ code: String, _ flow: String, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
@@ -274,6 +279,7 @@ extension Emails {
     guard flow.user == user else { throw .invalidCode }
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
+      try await Identities.requireNoRestore(of: user, in: transaction)
       try await flow.use(in: transaction)
       let before = try await replace(by: flow.address, flow.email, of: user, in: transaction)
       Event("email_change", of: user).record(in: transaction)
@@ -285,25 +291,35 @@ extension Emails {
 
   /// Replaces the address of a user, by default by one that a mail has verified.
   ///
+  /// By a mail, a user who does not sign in by an address can do so from now on.
   /// - Returns: the former address, if it was verified.
+  /// - Throws: `.emailTaken`, `.noEmail` if the user does not sign in by an address, and no mail has
+  ///   verified the new one; `.databaseUnavailable`.
   @EventLoop package static func replace(
     by address: EmailAddress, _ email: String, _ origin: NewEmailOrigin = .mail, of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> FormerEmail {
     let key = address.key
     let found = try await transaction.run(EmailChangeQueries.former, user, key)
-    guard let former = found.first else { throw .noEmail }
+    guard let former = found.first, former.identity != nil || origin == .mail else {
+      throw .noEmail
+    }
+    let identity = former.identity ?? IdentityID()
     let taken = Accounts.sendTaking(
-      address, for: user, former.identity, assigned: origin != .mail, in: transaction
+      address, for: user, identity, assigned: origin != .mail, in: transaction
     )
     if let old = former.address, !former.isSame {
       let isReserved = former.wasVerified && origin == .mail
       Subjects.release(email: old, reserved: isReserved, of: user, in: transaction)
     }
-    _ = transaction.send(
-      EmailChangeQueries.setSubject, user, former.identity, key, origin != .unverified,
-      origin == .mail
-    )
+    if former.identity == nil {
+      let app = transaction.app.id
+      _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, .email, key)
+    } else {
+      _ = transaction.send(
+        EmailChangeQueries.setSubject, user, identity, key, origin != .unverified, origin == .mail
+      )
+    }
     let isVerified = origin != .unverified || former.isSame && former.wasVerified
     _ = transaction.send(EmailChangeQueries.change, user, EmailAddress.canonical(email), isVerified)
     try await taken()
@@ -329,10 +345,6 @@ extension Emails {
     try await context.transaction { transaction async throws(Failure) in
       let changedAt = try await token.use(in: transaction)
       let notice = try await SecurityNotice.emailDisplaced.notice(of: user, in: transaction)
-      // The address may have been unlinked.
-      _ = transaction.send(
-        EmailChangeQueries.relink, user, context.app.id, token.address.key, IdentityID()
-      )
       let email = token.subject.email
       let before = try await replace(by: token.address, email, of: user, in: transaction)
       if before.email != nil { notice.queue(in: transaction) }
@@ -371,11 +383,14 @@ struct OwnEmail: RowDecodable {
   let language: String?
   /// The key of the address of the user, which an issuer or an import may have named.
   let address: String?
+  /// Whether the user has no credentials but API keys.
+  let isOfGuest: Bool
 
   init(from row: Row) throws(DatabaseError) {
     key = row.text(ifAny: 0)
     language = row.text(ifAny: 1)
     address = row.text(ifAny: 2)
+    isOfGuest = try row.bool(3)
   }
 }
 
@@ -386,9 +401,10 @@ package struct FormerEmail {
   let language: String?
 }
 
-/// The identity by which a user signs in with an address that is about to be replaced.
+/// The address of a user that is about to be replaced.
 struct FormerIdentity: RowDecodable {
-  let identity: IdentityID
+  /// The identity by which the user signs in with an address; nil without one.
+  let identity: IdentityID?
   /// Whether the new address is the same, perhaps in another spelling.
   let isSame: Bool
   let wasVerified: Bool
@@ -397,7 +413,7 @@ struct FormerIdentity: RowDecodable {
   let address: String?
 
   init(from row: Row) throws(DatabaseError) {
-    identity = try row.id(0)
+    identity = row.id(ifAny: 0)
     isSame = try row.bool(1)
     wasVerified = try row.bool(2)
     email = FormerEmail(
@@ -412,21 +428,23 @@ package enum EmailChangeQueries {
   static let own = Statement<OwnEmail, UserID, Principal>(
     "email_change.own",
     """
-    select i.subject, c.locale, email_key(c.email) from users c
+    select i.subject, c.locale, email_key(c.email), not exists (
+        select 1 from identities o
+        where o.user_id = $1 and o.provider not in ('anonymous', 'api-key'))
+    from users c
     left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
     where \(.isAuthorized)
     """)
 
-  /// Returns the identity by which a user signs in with an address; no row without one.
-  ///
   /// - Parameter 2: the key of the new address.
   static let former = Statement<FormerIdentity, UserID, String>(
     "email_change.former",
     """
     select i.identity_id, email_key(u.email) is not distinct from $2, u.email_verified, u.email,
       u.locale, email_key(u.email)
-    from identities i join users u on u.user_id = $1
-    where i.user_id = $1 and i.provider in ('password', 'email')
+    from users u
+    left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
+    where u.user_id = $1
     """)
 
   /// - Parameter 4: whether the address is verified.
@@ -454,14 +472,5 @@ package enum EmailChangeQueries {
     update users set email = btrim($2), anonymous = false, version = version + 1,
       email_verified = $3, updated_at = now()
     where user_id = $1
-    """)
-
-  /// Gives a user who does not sign in by an address an identity with one.
-  static let relink = Statement<NoRow, UserID, AppID, String, IdentityID>(
-    "email_change.relink",
-    """
-    insert into identities (user_id, identity_id, app_id, provider, subject)
-    select u.user_id, $4, $2, 'email', $3 from users u where u.user_id = $1 and not exists (
-      select 1 from identities where user_id = $1 and provider in ('password', 'email'))
     """)
 }

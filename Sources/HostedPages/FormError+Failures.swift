@@ -33,6 +33,7 @@ extension FormError {
     case .deviceFull: return [FormError(.browserFull)]
     case .tooManyFactors: return [FormError(.factorLimit)]
     case .lastIdentity: return [FormError(.lastIdentity)]
+    case .emailRestorePending: return [FormError(.restorePending)]
     case .preconditionFailed, .identityExists, .noEmail: return [FormError(.changedMeanwhile)]
     case .pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureTooComplex:
       return [FormError(.pictureUnreadable)]

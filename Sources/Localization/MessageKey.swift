@@ -89,7 +89,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case passwordShort, passwordCommon, passwordPersonal, passwordLong, emailTaken, emailSame
   case pictureMissing, pictureUnreadable, confirmationWrong
   case mailUnavailable, signUpClosed, methodClosed, browserFull, factorLimit, lastIdentity,
-    identityTaken, identityLimit, identityOfOther
+    identityTaken, identityLimit, identityOfOther, restorePending
   case changedMeanwhile
   // Errors of pages.
   case unknownApplication, unknownApplicationText, unregisteredRedirect, unregisteredRedirectText

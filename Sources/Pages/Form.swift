@@ -187,7 +187,7 @@ package struct FormError: Sendable, Equatable {
     case recoveryCodeWrong
     case attempts, unavailable, mailUnavailable, signUpClosed, methodClosed, browserFull
     case factorLimit, lastIdentity, identityTaken, identityLimit, identityOfOther
-    case changedMeanwhile
+    case restorePending, changedMeanwhile
     case pictureMissing, pictureUnreadable, confirmationWrong, signInExpired
 
     /// The text of the error.
@@ -217,7 +217,7 @@ package struct FormError: Sendable, Equatable {
       case .confirmationWrong: "confirmation"
       case .attempts, .unavailable, .mailUnavailable, .signUpClosed, .methodClosed, .browserFull,
         .factorLimit, .lastIdentity, .identityTaken, .identityLimit, .identityOfOther,
-        .changedMeanwhile, .signInExpired:
+        .restorePending, .changedMeanwhile, .signInExpired:
         nil
       }
     }

@@ -86,8 +86,10 @@ import WireKit
       access: .user(scope: Scopes.updateIdentities),
       takes: .body(.json(limit: 1_024), email.shown(as: ["email": "ada@example.net"])),
       gives: [.accepted(.flow, "The server emails a code to the address.")],
-      refuses: [.noEmail, .emailTaken, .tooManyAttempts, .mailNotConfigured],
-      summary: "Email a code to a new address of the user"
+      refuses: [
+        .noEmail, .emailTaken, .emailRestorePending, .tooManyAttempts, .mailNotConfigured,
+      ],
+      summary: "Email a code to a new or first address of the user"
     ) { (call, email) async throws(Failure) in
       response(try await Emails.requestChange(to: email, of: call.user, call.context))
     },
@@ -97,8 +99,8 @@ import WireKit
       access: .user(scope: Scopes.updateIdentities, proof: .body),
       takes: .body(.json(limit: 1_024), code),
       gives: [.noContent],
-      refuses: [.invalidCode, .emailTaken, .noEmail],
-      summary: "Change the user's address with the code that was emailed to it"
+      refuses: [.invalidCode, .emailTaken, .emailRestorePending],
+      summary: "Change or add the user's address with the code that was emailed to it"
     ) { (call, flow, code) async throws(Failure) in
       try await Emails.change(code, flow, of: call.user, call.context)
       return Response(.noContent)

@@ -14,6 +14,9 @@ from machine import wait_until
 from openid import Party
 
 THEIRS = "attacker's horse"
+RESTORE_FIRST = (
+    "You removed your last email address less than 7 days ago. Restore it by the link in the "
+    "email that we sent there, or add another one later.")
 
 
 class AccountCase(ConnectionCase):
@@ -405,8 +408,20 @@ class WithoutAddress(AccountCase):
         self.visitor.submit(code=self.mailed_code(email))
         stored = self.stored(self.owner(self.never), "email, email_verified")
         self.assertEqual(stored, f"{email}|t")
-        # The other methods of the address are open from now on.
+        # The next sign-in at the issuer keeps it.
         self.assertEqual(self.signed_in_at(self.never, self.new_visitor())["email"], email)
+
+    def test_a_removed_address_can_be_restored_before_another_is_added(self):
+        for email in ["one-" + self.own_email(), "two-" + self.own_email()]:
+            self.visitor.open("/account/address")
+            self.visitor.submit(email=email)
+            self.visitor.submit(code=self.mailed_code(email))
+        user = self.owner(self.never)
+        self.site.sql("delete from identities "
+                      f"where provider = 'email' and user_id = '{user}'")
+        self.visitor.open("/account/address")
+        self.shows(self.visitor.submit(email="three-" + self.own_email()),
+                   "Change your email address", RESTORE_FIRST)
 
     def test_a_second_account_is_linked_though_no_mail_can_tell(self):
         self.trusted.is_new()

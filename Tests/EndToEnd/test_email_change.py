@@ -4,9 +4,10 @@ import unittest
 
 from cases import Case, in_parallel
 from machine import wait_until
+from test_identities import IdentityCase
 
 
-class EmailChange(Case):
+class ChangeCase(Case):
     def setUp(self):
         self.site.sql("delete from rate_limits")
 
@@ -27,6 +28,8 @@ class EmailChange(Case):
         me = self.expect(self.me(grant, **options), 200).json
         return me["email"], me["email_verified"]
 
+
+class EmailChange(ChangeCase):
     def test_nothing_changes_until_the_code_is_entered(self):
         grant = self.verified("before@example.com")
         answer = self.expect(self.ask(grant, "After@example.com"), 202)
@@ -165,6 +168,94 @@ class EmailChange(Case):
         export = self.expect(self.me(grant, "/export", headers=app), 200)
         self.assertNotIn("owner@example.com", export.body.decode())
         self.assertEqual(self.address(grant, headers=app), ("curious@example.com", True))
+
+
+class FirstAddress(ChangeCase, IdentityCase):
+    """The same requests, of users whose issuer named no address."""
+
+    def arrival(self, **claims):
+        """Signs a new user of the issuer in; returns the tokens."""
+        return self.expect(self.login_jwt(self.jwt(self.id(), **claims)), 200).json
+
+    def add(self, grant, email):
+        self.expect(self.finish(grant, *self.flow(grant, email)), 204)
+        self.assertEqual(self.address(grant), (email, True))
+
+    def test_the_first_address_opens_all_methods_of_an_address(self):
+        self.site.dossier("app", "set", "email_code=true")
+        grant = self.arrival()
+        self.assertEqual(self.address(grant), (None, False))
+        flow, code = self.flow(grant, "First@example.com")
+        self.assertEqual(self.address(grant), (None, False))
+        self.expect(self.register("first@example.com", "another horse"), 201)
+        self.expect(self.finish(grant, flow, code), 409, "email_taken")
+        self.add(grant, "added@example.com")
+        self.assertEqual([identity["provider"] for identity in self.identities(grant)],
+                         ["jwt:https://issuer.example.com", "email"])
+        user = grant["user_id"]
+        self.assertEqual(self.sign_in_by_code("added@example.com")["user_id"], user)
+        self.expect(self.refresh(grant), 200)
+        reset = self.reset_by_mail("added@example.com", "battery staple")
+        self.assertEqual(reset["user_id"], user)
+        self.expect(self.login("added@example.com", "battery staple"), 200)
+        # The issuer signs in as before.
+        self.assertEqual(self.arrival()["user_id"], user)
+        events = [event["action"] for event in self.expect(self.me(reset, "/audit"), 200).json]
+        self.assertIn("email_change", events)
+        # From now on it is an address like any other.
+        self.change_email(reset, "later@example.com")
+        self.expect(self.restore(self.site.mailed("added@example.com", "ds_restore")), 200)
+
+    def restore(self, token):
+        return self.post("/v1/email/restore", {"token": token, "password": "battery staples"})
+
+    def test_the_rules_of_a_change_hold(self):
+        grant = self.arrival()
+        self.verified("proprietor@example.com")
+        self.expect(self.ask(grant, "proprietor@example.com"), 409, "email_taken")
+        self.expect(self.ask(grant, "none"), 422, "validation_failed")
+        flow, code = self.flow(grant, "strangers@example.com")
+        self.expect(self.finish(self.arrival(sub="another"), flow, code), 401, "code_invalid")
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' "
+                      f"where user_id = '{grant['user_id']}'")
+        self.expect(self.ask(grant, "others@example.com"), 401, "reauthentication_required")
+
+    def test_one_of_concurrent_first_addresses_is_kept(self):
+        grant = self.arrival()
+        emails = [f"first{n}@example.com" for n in range(4)]
+        flows = [self.flow(grant, email) for email in emails]
+        answers = in_parallel(4, lambda n: self.finish(grant, *flows[n]))
+        # A change makes the codes of the others useless.
+        self.assertEqual(sorted(answer.status for answer in answers), [204, 401, 401, 401])
+        kept = emails[[answer.status for answer in answers].index(204)]
+        self.assertEqual(self.address(grant), (kept, True))
+        self.assertEqual(self.site.sql(
+            "select count(*) from identities where provider = 'email' "
+            f"and user_id = '{grant['user_id']}'"), "1")
+        for email in emails:
+            self.expect(self.register(email), 409 if email == kept else 201)
+
+    def test_an_address_that_the_issuer_named_is_replaced_and_free(self):
+        grant = self.arrival(email="named@example.com")
+        self.assertEqual(self.address(grant), ("named@example.com", False))
+        same = self.expect(self.ask(grant, "Named@example.com"), 422).json
+        self.assertEqual(same["errors"][0]["code"], "same")
+        self.add(grant, "own@example.com")
+        self.expect(self.register("named@example.com"), 201)
+
+    def test_no_address_is_added_while_the_former_one_can_be_restored(self):
+        grant = self.arrival()
+        self.add(grant, "gone@example.com")
+        flow, code = self.flow(grant, "late@example.com")
+        identity = next(found["id"] for found in self.identities(grant)
+                        if found["provider"] == "email")
+        self.expect(self.site.request(
+            "DELETE", f"/v1/me/identities/{identity}", token=grant["access_token"]), 204)
+        self.expect(self.ask(grant, "next@example.com"), 409, "email_restore_pending")
+        self.assertEqual(self.codes("next@example.com"), [])
+        self.expect(self.finish(grant, flow, code), 409, "email_restore_pending")
+        back = self.expect(self.restore(self.site.mailed("gone@example.com", "ds_restore")), 200)
+        self.assertEqual(self.address(back.json), ("gone@example.com", True))
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ package import Tenancy
   /// Until then, no credential can be linked. A restore hands over the user with all stored data.
   /// Otherwise an attacker could link the address of another person, wait until that person stores
   /// data, and restore. The restore link cannot be revoked instead: a thief would revoke the owner's.
-  /// A change of address needs no wait, because the code verifies the new address.
+  /// A user who has an address can change it meanwhile, because the code verifies the new address.
   ///
   /// - Parameters:
   ///   - user: the user.
@@ -109,6 +109,13 @@ package import Tenancy
     of user: UserID, removed isRemoved: Bool = false, in transaction: Transaction
   ) async throws(Failure) {
     if let end = try await transaction.run(IdentitiesQueries.restoreEnd, user, isRemoved).first {
+      throw .emailRestorePending(until: end)
+    }
+  }
+
+  /// Checks the same before a transaction, so that no mail is sent in vain.
+  static func requireNoRestore(of user: UserID, _ context: RequestContext) async throws(Failure) {
+    if let end = try await context.read(IdentitiesQueries.restoreEnd, user, false).first {
       throw .emailRestorePending(until: end)
     }
   }
