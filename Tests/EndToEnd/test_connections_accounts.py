@@ -433,6 +433,8 @@ class WithoutAddress(AccountCase):
         user = self.owner(self.never)
         self.shows(self.visitor.open("/account/delete"), "Delete account")
         self.assertIn(user, self.visitor.page.text)
+        self.shows(self.visitor.submit(confirmation="x"), "Delete account",
+                   "Type it exactly as shown.")
         self.shows(self.visitor.submit(confirmation=user), "Account deleted")
         self.assertIsNone(self.owner(self.never))
         # The next sign-in makes a new account.

@@ -189,7 +189,7 @@ class Account(HostedCase):
         self.assertIn("account.json", data.headers["Content-Disposition"])
         self.shows(self.visitor.open("/account/delete"), "Delete account")
         self.shows(self.visitor.submit(confirmation="x"), "Delete account",
-                   "Type the email address exactly as shown.")
+                   "Type it exactly as shown.")
         self.shows(self.visitor.submit(confirmation=email), "Account deleted")
         self.shows(self.visitor.open("/account"), "Sign in")
         self.expect(self.login(email, PASSWORD), 401)

@@ -113,7 +113,7 @@ class WithScripts(LookingCase):
             self.look(heading)
         self.open("/account/delete")
         self.send(confirmation="x")
-        self.look("Delete account", "Type the email address exactly as shown.")
+        self.look("Delete account", "Type it exactly as shown.")
         self.send(confirmation=email)
         self.look("Account deleted")
         self.quiet()
