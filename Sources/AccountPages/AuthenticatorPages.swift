@@ -109,7 +109,7 @@ import WireKit
     }
     let digits = TimeBasedCode.length
     guard let code = form.code(digits: digits) else {
-      return try visit.response(to: [FormError(.codeMalformed, digits)], of: setUpPage, values)
+      return try visit.response(to: [form.malformedCode(digits: digits)], of: setUpPage, values)
     }
     var confirmed: (session: OpenSession, recoveryCodes: [String])?
     do throws(Failure) {

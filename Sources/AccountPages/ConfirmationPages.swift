@@ -99,7 +99,7 @@ import WireKit
     if let flow = values[.flow] {
       let digits = AuthenticationFlow.length
       guard let code = form.code(digits: digits) else {
-        return try visit.response(to: [FormError(.codeMalformed, digits)], of: page, values)
+        return try visit.response(to: [form.malformedCode(digits: digits)], of: page, values)
       }
       (credential, wrong) = (.code(code, flow: flow), .mailCodeWrong)
     } else {
@@ -130,7 +130,7 @@ import WireKit
     // Other texts may be recovery codes.
     let code = form.code(digits: digits) ?? form.trimmed(.code)
     guard !code.isEmpty else {
-      return try visit.response(to: [FormError(.codeMalformed, digits)], of: page, values)
+      return try visit.response(to: [form.malformedCode(digits: digits)], of: page, values)
     }
     var session: OpenSession?
     let errors = try await visit.call.errors(wrong: .authenticatorCodeWrong) {

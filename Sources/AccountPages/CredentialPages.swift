@@ -78,7 +78,7 @@ import WireKit
     guard let flow = visit.state.values[.flow] else { return visit.call.redirect(to: page) }
     let digits = AuthenticationFlow.length
     guard let code = form.code(digits: digits) else {
-      let errors = [FormError(.codeMalformed, digits)]
+      let errors = [form.malformedCode(digits: digits)]
       return try visit.response(to: errors, of: codePage, visit.state.values)
     }
     let errors = try await visit.call.errors(wrong: .mailCodeWrong, flow: flow) {

@@ -97,6 +97,11 @@ extension FormValues {
     guard text.count == digits, text.allSatisfy({ ("0"..."9").contains($0) }) else { return nil }
     return String(String.UnicodeScalarView(text))
   }
+
+  /// Returns the error for a code of another length, which the field keeps.
+  package func malformedCode(digits: Int) -> FormError {
+    FormError(.codeMalformed, digits, typed: trimmed(.code))
+  }
 }
 
 extension HiddenField {

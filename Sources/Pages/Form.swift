@@ -227,21 +227,31 @@ package struct FormError: Sendable, Equatable {
   /// The digits of a code, the tries that are left, the characters of a password, or the seconds to
   /// wait.
   package let number: Int?
+  /// What the user has typed, which the field keeps; nil for an empty field.
+  package let typed: String?
+  /// The longest text that a field keeps, in bytes.
+  private static let longestTyped = 40
 
-  package init(_ kind: Kind, _ number: Int? = nil) { (self.kind, self.number) = (kind, number) }
+  package init(_ kind: Kind, _ number: Int? = nil, typed: String? = nil) {
+    (self.kind, self.number) = (kind, number)
+    self.typed = typed.flatMap { 1...Self.longestTyped ~= $0.utf8.count ? $0 : nil }
+  }
 
   /// Reads the stored form; nil if another version has written it, or without a number that it needs.
   package init?(_ text: String) {
-    let parts = text.split(separator: ":", maxSplits: 1)
+    let parts = text.split(separator: ":", maxSplits: 2)
     guard let kind = parts.first.flatMap({ Kind(rawValue: String($0)) }) else { return nil }
     let number = parts.count > 1 ? Int(parts[1]) : nil
     let needsNumber = kind == .codeMalformed || kind == .passwordShort
     guard number != nil || !needsNumber else { return nil }
-    self.init(kind, number)
+    self.init(kind, number, typed: parts.count > 2 ? String(parts[2]) : nil)
   }
 
   /// The stored form.
-  package var text: String { number.map { "\(kind.rawValue):\($0)" } ?? kind.rawValue }
+  package var text: String {
+    guard let number else { return kind.rawValue }
+    return "\(kind.rawValue):\(number)" + (typed.map { ":\($0)" } ?? "")
+  }
 
   /// Returns the error as a page shows it.
   ///
@@ -255,7 +265,7 @@ package struct FormError: Sendable, Equatable {
       default: [:]
       }
     let key = kind == .mailCodeWrong && number != nil ? .mailCodeTries : kind.key
-    return PageError(.message(key, values), field: kind.field, link: link)
+    return PageError(.message(key, values), field: kind.field, typed: typed, link: link)
   }
 }
 

@@ -128,12 +128,16 @@ package struct PageError: Sendable, Equatable {
   package let text: Text
   /// The field that has to change; nil if no field can mend the error.
   package let field: InputName?
+  /// What the user has typed there, which the field keeps; nil for an empty field.
+  package let typed: String?
   /// The link that mends the error in another way.
   package let link: Link?
 
-  package init(_ text: Text, field: InputName? = nil, link: Link? = nil) {
+  package init(
+    _ text: Text, field: InputName? = nil, typed: String? = nil, link: Link? = nil
+  ) {
     self.text = text
-    self.field = field
+    (self.field, self.typed) = (field, typed)
     self.link = link
   }
 }

@@ -405,6 +405,9 @@ class WithoutAddress(AccountCase):
         email = "added-" + self.own_email()
         self.visitor.open("/account/address")
         self.visitor.submit(email=email)
+        # A digit is missing: the field keeps the others.
+        page = self.visitor.submit(code="1234 567")
+        self.assertEqual(page.forms[0].fields["code"], "1234 567")
         self.visitor.submit(code=self.mailed_code(email))
         stored = self.stored(self.owner(self.never), "email, email_verified")
         self.assertEqual(stored, f"{email}|t")

@@ -48,6 +48,17 @@ import Testing
     #expect(view.plain(FormError(.mailCodeWrong).pageError().text) == sentences)
   }
 
+  @Test func `a code of another length stays in its field`() throws {
+    let error = FormError(.codeMalformed, 8, typed: "1234:567 <b>")
+    #expect(FormError(error.text) == error)
+    let page = Page.mailCode(
+      Fixtures().target(), email: "ada@example.com", for: .signIn, digits: 8, resend: nil,
+      errors: [error.pageError()])
+    let fields = try HTMLDocument(Fixtures.html(page)).elements.filter { $0["name"] == "code" }
+    #expect(fields.map { $0["value"] } == ["1234:567 <b>"])
+    #expect(FormError(.codeMalformed, 8, typed: String(repeating: "1", count: 41)).typed == nil)
+  }
+
   @Test func `the scopes of the user's data are named in the language of the page`() throws {
     let german = try #require(Languages.shipped.catalogs.first { $0.language == "de" })
     let view = PageView(catalog: german, app: "Northwind")

@@ -292,8 +292,9 @@ struct PageView {
 
   private mutating func form(_ form: Form, _ errors: [PageError]) -> Markup {
     var (fields, options): ([Markup], [Markup]) = ([], [])
-    for field in form.fields {
+    for var field in form.fields {
       let error = errors.first { $0.field == field.name }
+      if let typed = error?.typed { field.value = typed }
       let isFocused = mayFocus && (seeksError ? error != nil : field.isFocused)
       if isFocused { mayFocus = false }
       let markup: Markup = "\(self.field(field, error, isFocused: isFocused))\n"

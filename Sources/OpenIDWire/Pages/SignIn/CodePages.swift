@@ -56,7 +56,7 @@ import WireKit
   ) async throws(Failure) -> Visit.Next {
     guard case .mailedCode(let flow, _) = visit.state.stage else { return .page(.signIn) }
     guard let code = form.code(digits: AuthenticationFlow.length) else {
-      return .errors([FormError(.codeMalformed, AuthenticationFlow.length)], on: .code)
+      return .errors([form.malformedCode(digits: AuthenticationFlow.length)], on: .code)
     }
     return try await visit.signIn(on: .code, wrong: .mailCodeWrong, flow: flow) {
       () async throws(Failure) in

@@ -23,7 +23,7 @@ import WireKit
       (visit, form) async throws(Failure) in
       guard case .secondFactor(let flow) = visit.state.stage else { return .page(.signIn) }
       guard let code = form.code(digits: TimeBasedCode.length) else {
-        return .errors([FormError(.codeMalformed, TimeBasedCode.length)], on: .factor)
+        return .errors([form.malformedCode(digits: TimeBasedCode.length)], on: .factor)
       }
       return try await complete(flow, visit, by: code, on: .factor, wrong: .authenticatorCodeWrong)
     },
@@ -53,7 +53,7 @@ import WireKit
       (visit, form) async throws(Failure) in
       guard case .enrollment(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
       guard let code = form.code(digits: TimeBasedCode.length) else {
-        return .errors([FormError(.codeMalformed, TimeBasedCode.length)], on: .enroll)
+        return .errors([form.malformedCode(digits: TimeBasedCode.length)], on: .enroll)
       }
       return try await complete(flow, visit, by: code, on: .enroll, wrong: .authenticatorCodeWrong)
     },
