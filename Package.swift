@@ -543,7 +543,7 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "Records", "Representations", "RateLimiting", "HostedPages",
+        "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
         "Imaging", "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents",
         "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",

@@ -67,9 +67,11 @@ import WireKit
       return ServiceError.authError.response(to: call)
     } catch let error where error.is(.invalidExternalToken) {
       call.failure = error
-      let issuers = try await TokenLogin.issuers(of: context)
+      // A code, or a token of a connection, is refused by the same error.
+      let hasConnection = provider.connection(in: context.app) != nil
+      let issuers = hasConnection ? [] : try await TokenLogin.issuers(of: context)
       return
-        (issuers.contains(where: provider.accepts)
+        (hasConnection || issuers.contains(where: provider.accepts)
         ? ServiceError(.unauthorized, "unauthorized: \(error.explanation)", .auth)
         : .noProvider(provider.rawValue))
         .response(to: call)

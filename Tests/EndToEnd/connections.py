@@ -128,6 +128,12 @@ class ConnectionCase(OpenIDCase):
             *cls.arguments({**issuer.settings, **attributes}), check=check)
 
     @classmethod
+    def checked(cls, issuer):
+        """Checks a connection by the command line. Returns the run."""
+        return cls.site.dossier(
+            "connection", "check", issuer.name, "--app", "default", check=False)
+
+    @classmethod
     def change(cls, issuer, /, **attributes):
         return cls.site.dossier("connection", "set", issuer.name, "--app", "default",
                                 *cls.arguments(attributes))

@@ -54,7 +54,8 @@ class Commands(GuideCase, ConnectionCase):
 
     def delete_all(self):
         for one in self.site.dossier("connection", "list", "--app", "default"):
-            self.site.dossier("connection", "delete", one["name"], "--app", "default", "--yes")
+            self.site.dossier("connection", "delete", one["name"], "--app", "default", "--yes",
+                              "--force")
 
     def shown(self, name):
         return self.site.dossier("connection", "show", name, "--app", "default")

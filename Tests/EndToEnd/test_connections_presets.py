@@ -95,6 +95,8 @@ class Presets(ConnectionCase):
             issuer.authentication, issuer.secret = (method,), "s+ %3A:/=&é"
             issuer.is_new()
             self.create(issuer, position=100)
+            # The check of the command sends a code that the issuer has not made.
+            issuer.refusals.clear()
             self.signed_in_at(issuer, self.new_visitor())
             self.assertEqual(issuer.refusals, [])
 

@@ -290,20 +290,6 @@ class Exchange(Auth0Case, ConnectionCase):
         for issuer in [self.google, self.apple, self.facebook]:
             self.assertIsNone(self.owner(issuer))
 
-    def test_a_merged_user_keeps_its_grant(self):
-        """Apple's grant moves with the identity, and the deletion revokes it."""
-        answer = self.exchange("apple-authz-code", self.apple.native_code("com.example.app"))
-        secondary = claims(self.expect(answer, 200).json["id_token"])["sub"]
-        _, primary = self.user()
-        self.expect(self.management(
-            "POST", f"users/auth0|{primary}/identities", {"provider": "auth0", "user_id": secondary},
-            self.back_end_token()), 201)
-        self.assertEqual(self.owner(self.apple), primary)
-        count = len(self.apple.revoked)
-        self.expect(self.management(
-            "DELETE", f"users/auth0|{primary}", token=self.back_end_token()), 204)
-        wait_until(lambda: len(self.apple.revoked) > count, what="the revocation")
-
     def test_a_profile_of_the_device_is_unsigned(self):
         """It may name a new user, and nothing more."""
         victim = self.own_email()
@@ -362,13 +348,6 @@ class Parra(ConnectionCase):
         self.assertIsNone(self.owner(self.apple))
         self.sign_in(Client(self.site).launch())
         self.assertTrue(self.owner(self.apple))
-
-    def test_the_deletion_revokes_the_grant(self):
-        self.apple.is_new(self.own_email())
-        self.sign_in(Client(self.site).launch())
-        count = len(self.apple.revoked)
-        self.site.dossier("user", "delete", self.owner(self.apple), "--yes")
-        wait_until(lambda: len(self.apple.revoked) > count, what="the revocation")
 
 
 class SignUp(ConnectionCase):

@@ -10,6 +10,7 @@ import Runtime
 import Sessions
 import Tenancy
 import EventLoop
+import Federation
 import FoundationEssentials
 import Glibc
 import HTTP
@@ -100,6 +101,7 @@ import WireKit
       services: [
         tokens, apps, mailer, passwords, external, pictures, pages,
         ServiceAddress(fallback: "https://id.example"), BreachedPasswordCheck(nil, pool: pool),
+        Upstream(HTTPSource(), allowsPlainHTTP: false),
       ]
     )
     self.dependencies = dependencies
