@@ -178,7 +178,7 @@ import WireKit
   var load: DatabaseLoad { administration.load }
 
   /// Locks a table until the connection is closed, so that its readers wait.
-  func hold(_ table: String) async throws -> Connection {
+  func hold(_ table: String) async throws -> Postgres.Connection {
     let connection = try await Connection.open(.patient(conninfo, applicationName: "holder"))
     _ = try await connection.script("begin; lock table \(table) in access exclusive mode")
     return connection
