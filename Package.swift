@@ -481,7 +481,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Records",
+        "Federation", "Records",
 
         "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "BreachedPasswords", "Accounts", "CCrypt", "Declarations", "Delivery",

@@ -883,6 +883,57 @@ COMMENT ON COLUMN public.clients.version IS 'Grows by one with each change of th
 
 
 --
+-- Name: connections; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.connections (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    client_secret bytea,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT connections_attributes_check CHECK ((jsonb_typeof(attributes) = 'object'::text)),
+    CONSTRAINT connections_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text))
+);
+
+
+--
+-- Name: TABLE connections; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.connections IS 'Other services to which an app sends its users to sign in, such as Google.';
+
+
+--
+-- Name: COLUMN connections.name; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.connections.name IS 'The name by which the operator, clients and routes know it.';
+
+
+--
+-- Name: COLUMN connections.client_secret; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.connections.client_secret IS 'The secret that the service has given the app, or Apple''s private key, encrypted with the master key.';
+
+
+--
+-- Name: COLUMN connections.attributes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.connections.attributes IS 'What differs from the defaults, by the names that `dossier connection set` takes.';
+
+
+--
+-- Name: COLUMN connections.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.connections.version IS 'Grows by one with each change.';
+
+
+--
 -- Name: consents; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -2650,6 +2701,14 @@ ALTER TABLE ONLY public.clients
 
 
 --
+-- Name: connections connections_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.connections
+    ADD CONSTRAINT connections_pkey PRIMARY KEY (app_id, name);
+
+
+--
 -- Name: consents consents_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3308,6 +3367,14 @@ ALTER TABLE ONLY public.client_grants
 
 ALTER TABLE ONLY public.clients
     ADD CONSTRAINT clients_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: connections connections_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.connections
+    ADD CONSTRAINT connections_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

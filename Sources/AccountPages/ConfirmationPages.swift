@@ -73,8 +73,9 @@ import WireKit
       email: visit.browserUser.email ?? "",
       method: method,
       resend: takesCode ? visit.target(sendPath, hidden) : nil,
-      other: hasCode && hasPassword && !needsFactor ? Destination(path(to: next.text)) : nil,
-      connections: services,
+      others: Page.OtherConfirmations(
+        page: hasCode && hasPassword && !needsFactor ? Destination(path(to: next.text)) : nil,
+        connections: services),
       cancel: visit.target("/account/confirm/cancel"),
       errors: visit.state.errors.pageErrors
     )

@@ -185,7 +185,10 @@ extension ColumnRule {
     ColumnRule(
       .texts(atMost: 50),
       all: { list in
-        (list.array ?? []).enumerated().compactMap { index, item in
+        guard let items = list.array else {
+          return [ColumnFault("", "type", "This value must be a list of strings.")]
+        }
+        return items.enumerated().compactMap { index, item in
           let word = item.string ?? ""
           guard (1...longest).contains(word.utf8.count), isValid(word) else {
             let rule = "This must be text of 1 to \(longest) bytes in ASCII, without spaces."

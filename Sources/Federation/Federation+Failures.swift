@@ -2,7 +2,7 @@ import JSON
 package import Runtime
 
 extension Failure {
-  package static let unknownConnection = Failure("connection_unknown", .notFound)
+  package static let unknownConnection = Failure("connection_not_found", .notFound)
     .titled("The app has no enabled connection with this name.")
     .remedied("GET /v1/connections/public lists the connections.")
   package static let redirectStateInvalid = Failure("redirect_state_invalid", .malformed)

@@ -27,6 +27,8 @@ import Records
     let app: AppID
     let owner: CallOwner
     var metadata: FetchedDocument<ProviderMetadata>?
+    /// The rule that the last discovery document breaks; nil for none.
+    var fault: String?
     var keys: FetchedKeys?
     /// Opens after five failures in a row.
     var breaker = CircuitBreaker(after: 5, pauses: .seconds(30)...(.seconds(30)))
@@ -60,10 +62,17 @@ import Records
         let document =
           service.metadata
           ?? FetchedDocument(at: url, of: connection.key, in: service.app, source) { json in
-            try? ProviderMetadata(json.serialized(), of: preset, settings)
+            do throws(OpenIDClientError) {
+              let read = try ProviderMetadata(json.serialized(), of: preset, settings)
+              service.fault = nil
+              return read
+            } catch {
+              service.fault = error.rule
+              return nil
+            }
           }
         service.metadata = document
-        metadata = try await Self.value(of: document)
+        metadata = try await Self.value(of: document, service)
       }
       return try Provider(preset, settings, metadata)
     } catch {
@@ -72,10 +81,10 @@ import Records
   }
 
   private static func value(
-    of document: FetchedDocument<ProviderMetadata>
+    of document: FetchedDocument<ProviderMetadata>, _ service: Service
   ) async throws(OpenIDClientError) -> ProviderMetadata {
     do throws(Failure) { return try await document.value() } catch {
-      throw .invalidMetadata(rule: error.report ?? error.type.title)
+      throw .invalidMetadata(rule: service.fault ?? error.report ?? error.type.title)
     }
   }
 

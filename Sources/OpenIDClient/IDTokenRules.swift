@@ -99,9 +99,10 @@ package struct IDTokenRules: Sendable {
   func issuer(of claims: JSONObject) throws(OpenIDClientError) -> String {
     let tenant = provider.preset.places[.tenant]?.lazy.compactMap { $0.value(in: claims)?.string }
       .first
-    guard let stated = claims["iss"]?.string else { throw .invalidIDToken(rule: "it has no iss") }
-    if let issuer = provider.canonicalIssuer(stated, tenant: tenant) { return issuer }
-    guard !provider.isOfOtherTenant(stated, tenant) else { throw .tenantNotAllowed }
+    if let stated = claims["iss"]?.string {
+      if let issuer = provider.canonicalIssuer(stated, tenant: tenant) { return issuer }
+      guard !provider.isOfOtherTenant(stated, tenant) else { throw .tenantNotAllowed }
+    }
     throw .invalidIDToken(rule: "its iss is not the issuer")
   }
 
@@ -116,7 +117,8 @@ package struct IDTokenRules: Sendable {
     let mayNameApp = if case .exactly = nonce { false } else { true }
     guard texts.count > 1 || claims["azp"] != nil && !mayNameApp else { return }
     guard let party = claims["azp"]?.string, isOurs(party) else {
-      throw .invalidIDToken(rule: "its azp is not the client")
+      let rule = texts.count > 1 ? "it has several audiences, and its azp" : "its azp"
+      throw .invalidIDToken(rule: "\(rule) is not the client")
     }
   }
 

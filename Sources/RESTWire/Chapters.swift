@@ -1,5 +1,6 @@
 import Accounts
 import Declarations
+import Federation
 import Runtime
 import Tenancy
 import WireKit
@@ -90,7 +91,8 @@ extension RESTWire {
       chapters.flatMap(\.operations).flatMap(\.problems)
         + ErrorType.types(
           .routeNotFound, .methodNotAllowed, .internalOnly, .wireDisabled, .userBlocked,
-          .noHostName, .grantExists
+          .noHostName, .grantExists, .redirectStateInvalid, .freshSignInUnproved,
+          .logoutTokenInvalid
         ))
   )
 }

@@ -33,7 +33,7 @@ extension ConnectionRecord: CommandRecord {
 
   static func warning(after patch: JSONObject, of connection: JSON) -> String? {
     guard patch["client_id"] != nil else { return nil }
-    return switch connection["service"]?.string {
+    return switch connection["preset"]?.string {
     case "microsoft":
       "Microsoft gives each client_id another sub for the same user: users of the old one become new "
         + "users"

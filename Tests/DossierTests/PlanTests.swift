@@ -11,7 +11,8 @@ import Testing
   ///
   /// They process batches, all rows of an app, or all queued mails.
   private static let exceptions = [
-    "apps.delete", "maintenance.", "imports.", "outbox.expired", "outbox.ids", "outbox.state",
+    "apps.delete", "connections.dependents",
+    "maintenance.", "imports.", "outbox.expired", "outbox.ids", "outbox.state",
     "readiness.late_mails", "reencryption.", "sessions.end_all", "unused.",
   ]
 

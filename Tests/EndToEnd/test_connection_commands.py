@@ -236,9 +236,10 @@ class Routes(CommandCase):
         for name, value in [
                 ("preset", "myspace"), ("email_trust", 7), ("link", "maybe"), ("label", 7),
                 ("scopes", "openid"), ("position", "x"), ("client_id", 7), ("unknown", 1)]:
-            answer = self.ask("POST", "", {**self.body, name: value})
-            self.expect(answer, 422, "validation_failed")
-            self.assertIn(f"/{name}", {error["pointer"] for error in answer.json["errors"]})
+            with self.subTest(name):
+                answer = self.ask("POST", "", {**self.body, name: value})
+                self.expect(answer, 422, "validation_failed")
+                self.assertIn(f"/{name}", {error["pointer"] for error in answer.json["errors"]})
         self.assertEqual(self.upstream.requests, [])
 
     def test_only_operators_may(self):

@@ -206,7 +206,8 @@ extension Fixtures {
             "confirm-identity-\(name)\(error == nil ? "" : "-wrong")",
             Page.confirmIdentity(
               target(), email: email, method: method, resend: target(),
-              other: Self.link("/u/confirm/other"), cancel: target(),
+              others: Page.OtherConfirmations(page: Self.link("/u/confirm/other")),
+              cancel: target(),
               errors: error.map { [$0] } ?? []
             )
           )

@@ -52,14 +52,15 @@ extension Fixtures {
       (
         "confirm-identity-connections",
         .confirmIdentity(
-          target(), email: email, method: .password, resend: target(), connections: few,
-          cancel: target()
+          target(), email: email, method: .password, resend: target(),
+          others: Page.OtherConfirmations(connections: few), cancel: target()
         )
       ),
       (
         "confirm-identity-only-connections",
         .confirmIdentity(
-          target(), email: "", method: .connection, connections: [few[1]], cancel: target()
+          target(), email: "", method: .connection,
+          others: Page.OtherConfirmations(connections: [few[1]]), cancel: target()
         )
       ),
       (

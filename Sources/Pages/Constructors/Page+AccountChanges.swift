@@ -125,17 +125,28 @@ extension Page {
     case connection
   }
 
+  /// The ways to confirm beside the credential that a page asks for.
+  package struct OtherConfirmations {
+    /// The page of another method.
+    package var page: Destination?
+    /// The issuers that confirm the user.
+    package var connections: [ConnectionButton]
+
+    package init(page: Destination? = nil, connections: [ConnectionButton] = []) {
+      (self.page, self.connections) = (page, connections)
+    }
+  }
+
   /// Asks for a credential again before a sensitive change.
   ///
   /// - `email`: the address; empty for a user without one.
   /// - `resend`: sends a code by mail.
-  /// - `other`: the page of another method.
-  /// - `connections`: the issuers that confirm the user.
+  /// - `others`: the other ways to confirm.
   /// - `another`: leads to a sign-in of another user.
   /// - `client`: the client that asks; nil for a change of the account.
   package static func confirmIdentity(
     _ target: FormTarget, email: String, method: ConfirmationMethod, resend: FormTarget? = nil,
-    other: Destination? = nil, connections: [ConnectionButton] = [], another: FormTarget? = nil,
+    others: OtherConfirmations = OtherConfirmations(), another: FormTarget? = nil,
     client: String? = nil, cancel: FormTarget? = nil, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .confirmIdentity)
@@ -164,9 +175,9 @@ extension Page {
     var wait: Duration?
     if case .mailCode = method, errors.isEmpty { wait = resendWait }
     page.add(label, resend, fields.isEmpty ? .primary : .secondary, wait: wait)
-    page.add(connections)
+    page.add(others.connections)
     page.add(.cancel, cancel)
-    page.add(.useOtherMethod, to: other)
+    page.add(.useOtherMethod, to: others.page)
     page.add(.useAnotherAccount, another, .plain)
     return page
   }

@@ -51,7 +51,8 @@ import WireKit
       email: email,
       method: methods.takesPassword ? .password : .unsentMailCode,
       resend: methods.takesCode ? CodePages.target(visit) : nil,
-      connections: try visit.connectionButtons(confirming: true),
+      others: Page.OtherConfirmations(
+        connections: try visit.connectionButtons(confirming: true)),
       another: visit.target(below: "choose/another"),
       client: client?.name,
       cancel: visit.cancel,
