@@ -5,8 +5,7 @@ extension Scenario {
   /// The scenarios of connections, to a service that cannot be reached.
   static let connections = [
     Scenario("GET /v1/connections/public", 200, upstream),
-    Scenario(
-      "POST /v1/login/connection", 503, #"{"connection":"upstream","code":"c-1"}"#, upstream),
+    Scenario("POST /v1/login/connection", 404, #"{"connection":"absent","code":"c-1"}"#, upstream),
     Scenario("GET /v1/connections", 200),
     Scenario("POST /v1/connections", 201, body),
     Scenario("GET /v1/connections/{connection}", 200, upstream),
