@@ -7,7 +7,7 @@ import OpenIDClient
 package import Runtime
 import Records
 
-/// What a redirect to a service brings back in `state`: encrypted, and bound to one browser.
+/// The content of `state`, which a redirect to a service brings back: encrypted, for one browser.
 ///
 /// So a start writes nothing. The nonce and the verifier of PKCE follow from its id.
 package struct RedirectState: Sendable {

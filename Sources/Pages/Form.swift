@@ -227,7 +227,7 @@ package struct FormError: Sendable, Equatable {
   /// The digits of a code, the tries that are left, the characters of a password, or the seconds to
   /// wait.
   package let number: Int?
-  /// What the user has typed, which the field keeps; nil for an empty field.
+  /// The input of the user, which the field keeps; nil for an empty field.
   package let typed: String?
   /// The longest text that a field keeps, in bytes.
   private static let longestTyped = 40

@@ -128,7 +128,7 @@ package struct PageError: Sendable, Equatable {
   package let text: Text
   /// The field that has to change; nil if no field can mend the error.
   package let field: InputName?
-  /// What the user has typed there, which the field keeps; nil for an empty field.
+  /// The input of the user there, which the field keeps; nil for an empty field.
   package let typed: String?
   /// The link that mends the error in another way.
   package let link: Link?

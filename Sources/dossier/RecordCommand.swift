@@ -37,7 +37,7 @@ protocol CommandRecord: OwnedRecord {
   ) async throws(CommandFailure) -> (members: JSONObject, remark: String?)
   /// Returns what an operator should know after a change; nil for nothing.
   static func warning(after patch: JSONObject, of record: JSON) -> String?
-  /// What the flag `--force` of `delete` does; nil if it has none.
+  /// The effect of the flag `--force` of `delete`; nil if it has none.
   static var force: String? { get }
 }
 

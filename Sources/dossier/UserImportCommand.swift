@@ -57,8 +57,9 @@ struct UserImportCommand: ParsableCommand {
       custom_data_writable and custom_data_readable are chosen.
 
       With --format auth0, a line is a user of Auth0's export (NDJSON). --hashes FILE is the \
-      decrypted file of password hashes (NDJSON) that Auth0's support sends. Add the issuers of other \
-      connections first, named like Auth0's connections (dossier issuer create google-oauth2 ...). \
+      decrypted file of password hashes (NDJSON) that Auth0's support sends. Add the connections \
+      first (dossier connection create google ...), and other issuers under the names of Auth0's \
+      connections (dossier issuer create NAME ...). \
       user_id stays the sub of the user, and user_metadata becomes metadata. mfa_factors contains \
       the secrets of authenticator apps. A user is created without the parts that Dossier cannot \
       take. The results list these parts in left_out, with the reason. A user without an address and \
