@@ -152,7 +152,7 @@ class Account(StateCase):
         self.look("Linked accounts")
         self.press("Unlink")
         self.look("Unlink an account")
-        self.assertIn("https://contoso.example", self.browser.find("main").text)
+        self.assertIn("contoso.example", self.browser.find("main").text)
         self.press("Unlink")
         self.look("Linked accounts")
         self.assertIn("Nothing here yet", self.browser.find("main").text)
