@@ -243,8 +243,8 @@ class Recorded(Recording):
                 ("POST", "/graphql", 404, "GraphQL is not offered", "ServiceNotFound"),
                 ("POST", "/auth/providers/custom-function/login", 404,
                  "authentication provider not found: 'custom-function'", "AuthProviderNotFound"),
-                ("POST", "/auth/providers/oauth2-facebook/login", 404,
-                 "authentication provider not found: 'oauth2-facebook'", "AuthProviderNotFound")]:
+                ("POST", "/auth/providers/oauth2-facebook/login", 400,
+                 "'accessToken' is a required string", "MissingParameter")]:
             answer = self.ask(method, self.path(path), token=token)
             self.assertAnswer(answer, status, {"error": error, "error_code": code})
         self.assertAnswer(self.ask("GET", f"{PREFIX}/nothing"), 404,

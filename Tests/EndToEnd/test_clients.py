@@ -197,7 +197,7 @@ class Registry(Administration):
                 ("callback_urls", ["http://example.com/"]), ("logout_urls", ["javascript:alert(1)"]),
                 ("web_origins", ["https://a.example/"]), ("cors_origins", ["*"]),
                 ("backchannel_logout_url", "http://example.com/"), ("logo_url", "http://localhost/"),
-                ("connections", ["sms"]), ("refresh_token_days", 0), ("first_party", 1),
+                ("connections", ["S M S"]), ("refresh_token_days", 0), ("first_party", 1),
                 ("claims_profile", "saml"), ("callback_urls", ["https://a.example/"] * 101)]:
             answer = self.ask("PATCH", path, {name: value})
             self.assertEqual(
