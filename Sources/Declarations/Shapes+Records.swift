@@ -64,7 +64,10 @@ extension Record {
     }
     return Shape.object(
       optional: columns.map {
-        (key: $0.name, value: $0.has(.required) ? taken($0) : taken($0).orNull)
+        (
+          key: $0.name,
+          value: $0.has(.required) ? taken($0) : taken($0).orNull.saying($0.meaning)
+        )
       }, isClosed: true
     )
     .named("\(words.type)Patch", "A merge patch; null resets a member to its default.")
@@ -75,7 +78,7 @@ extension Record {
 extension Record {
   /// Returns the shape of a column in a response.
   private static func shown(_ column: Column) -> Shape {
-    column.usual == .null ? taken(column).orNull : taken(column)
+    column.usual == .null ? taken(column).orNull.saying(column.meaning) : taken(column)
   }
 
   /// Returns the shape of a column in a request.

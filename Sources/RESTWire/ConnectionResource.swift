@@ -32,7 +32,8 @@ import Sessions
       reads: Fields(
         "ConnectionEvidence",
         "What the SDK of a service has given to the app: a code, or an ID token.",
-        .text("connection", .slug.like(.string("google"))),
+        .text(
+          "connection", .slug.saying("the name of the connection").like(.string("google"))),
         .optional(.text("code", .text(1...4_096).saying("the code; absent with id_token"))),
         .optional(.text("id_token", .text(1...16_384).saying("the ID token; absent with code"))),
         .optional(
@@ -103,7 +104,8 @@ import Sessions
 
   private nonisolated static let publicList = Shape.list(
     of: .object([
-      "name": .slug.like("google"), "label": .text.like("Google"), "preset": .text.like("google"),
+      "name": .slug.like("google"), "label": .text.saying("the name on its button").like("Google"),
+      "preset": .text.saying("the kind of the service").like("google"),
     ]).named("PublicConnection", "A service at which users can sign in.")
   )
 
@@ -112,8 +114,10 @@ import Sessions
       "https://id.example.com/u/callback/google"),
     "checks": .list(
       of: .object([
-        "check": .text.like("discovery"), "ok": .flag.like(true),
+        "check": .text.saying("what was checked").like("discovery"),
+        "ok": .flag.saying("whether it is right").like(true),
         "detail": .text.like("https://accounts.google.com/.well-known/openid-configuration"),
-      ]).named("ConnectionCheckLine", "A thing that was checked.")),
+      ]).named("ConnectionCheckLine", "A thing that was checked.")
+    ).saying("what was checked"),
   ]).named("ConnectionCheck", "Whether users can sign in by a connection.")
 }

@@ -129,7 +129,9 @@ import WireKit
     Fields(
       "PendingIdentity",
       "An account at a service whose address the user has: the flow of the error account_exists.",
-      provider: "pending", .text("flow", .text(1...16_384).like(.string(Example.flow)))
+      provider: "pending",
+      .text(
+        "flow", .text(1...16_384).saying("that of the error").like(.string(Example.flow)))
     )
   ) { NewIdentity.pending(flow: $0) }
 

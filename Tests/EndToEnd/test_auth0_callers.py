@@ -17,6 +17,8 @@ GRANTS = {
     PREFIX + "passwordless/otp": {"username": EMAIL, "otp": "x", "realm": "email"},
     PREFIX + "mfa-otp": {"mfa_token": "x", "otp": "x"},
     PREFIX + "mfa-recovery-code": {"mfa_token": "x", "recovery_code": "x"},
+    "urn:ietf:params:oauth:grant-type:token-exchange": {
+        "subject_token": "x", "subject_token_type": "http://auth0.com/oauth/token-type/google-id-token"},
 }
 UNAUTHENTICATED = [
     *[("POST", "/oauth/token", {"grant_type": grant, **fields}) for grant, fields in GRANTS.items()],

@@ -129,9 +129,9 @@ class Tokens(ConnectionCase):
         self.upstream.lie(claims={"nonce": "x"})
         page, _ = self.go(self.upstream)
         request = self.request_of(page)
-        lines = [line for line in self.site.log_lines() if request in json.dumps(line)]
-        self.assertIn("nonce", json.dumps(lines))
-        self.assertIn("upstream", json.dumps(lines))
+        # The log is written after the response.
+        wait_until(lambda: any(all(word in json.dumps(line) for word in [request, "nonce", "upstream"])
+                               for line in self.site.log_lines()), what="a line of the log")
 
 
 class Endpoints(ConnectionCase):
@@ -257,6 +257,7 @@ class Metadata(ConnectionCase):
         self.assertNotEqual(run.returncode, 0, run.stdout)
         self.assertIn(words, run.stdout + run.stderr)
         self.assertNotIn(issuer.secret, run.stdout + run.stderr)
+        self.remove(issuer, check=False)
         return issuer
 
     def test_metadata_of_another_issuer(self):

@@ -229,7 +229,8 @@ class Clients(DirectCase):
         found = self.site.get("/.well-known/openid-configuration").json["grant_types_supported"]
         self.assertEqual(found, ["authorization_code", "refresh_token", "client_credentials", *[
             "password", PREFIX + "password-realm", PREFIX + "passwordless/otp",
-            PREFIX + "mfa-otp", PREFIX + "mfa-recovery-code"]])
+            PREFIX + "mfa-otp", PREFIX + "mfa-recovery-code",
+            "urn:ietf:params:oauth:grant-type:token-exchange"]])
 
 
 if __name__ == "__main__":
