@@ -172,6 +172,8 @@ print("done")
 
 
 class Registry(Auth0Case):
+    SCOPES = [*Auth0Case.SCOPES, "read:connections"]
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
