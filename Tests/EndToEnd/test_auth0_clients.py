@@ -172,8 +172,6 @@ print("done")
 
 
 class Registry(Auth0Case):
-    SCOPES = [*Auth0Case.SCOPES, "read:connections"]
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -181,7 +179,7 @@ class Registry(Auth0Case):
         own = next(server for server in servers if server["identifier"] == "api/v2/")
         scopes = [f"{verb}:{kind}" for kind in ["clients", "resource_servers", "client_grants"]
                   for verb in ["read", "create", "update", "delete"]]
-        scopes += ["read:client_keys", "update:client_keys"]
+        scopes += ["read:client_keys", "update:client_keys", "read:connections"]
         cls.site.dossier("client", "grant", cls.back_end["id"], own["id"],
                          *[word for scope in scopes for word in ["--scope", scope]])
 
