@@ -77,8 +77,10 @@ class Refused(Auth0Case):
 
     def test_other_grants(self):
         party = Party(self, self.page)
+        # Only native apps exchange the tokens of SDKs.
+        self.error(party.token(grant_type="urn:ietf:params:oauth:grant-type:token-exchange"), 403,
+                   "unauthorized_client")
         for grant in ["urn:ietf:params:oauth:grant-type:device_code",
-                      "urn:ietf:params:oauth:grant-type:token-exchange",
                       "urn:okta:params:oauth:grant-type:webauthn",
                       "urn:openid:params:grant-type:ciba",
                       "http://auth0.com/oauth/grant-type/mfa-oob"]:
