@@ -31,7 +31,7 @@ import Sessions
       32_768,
       reads: Fields(
         "ConnectionEvidence",
-        "What the SDK of a service has given to the app: a code, or an ID token.",
+        "A code or an ID token that the SDK of a service has given to the app.",
         .text(
           "connection", .slug.saying("the name of the connection").like(.string("google"))),
         .optional(.text("code", .text(1...4_096).saying("the code; absent with id_token"))),
