@@ -79,7 +79,7 @@ import Records
 
   /// Services need not list all scopes that they accept.
   private static func scopeLine(_ connection: Connection, _ provider: Provider) -> Line {
-    let asked = connection.scopes.isEmpty ? connection.preset.scopes : connection.scopes
+    let asked = connection.usualScopes
     let unlisted = asked.filter { scope in
       provider.scopes?.contains(where: scope.hasSameBytes) == false
     }

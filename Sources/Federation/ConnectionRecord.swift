@@ -309,6 +309,9 @@ extension Stored<ConnectionRecord> {
     record.domains.contains { $0.lowercased().hasSameBytes(as: domain.lowercased()) }
   }
 
+  /// The scopes that each of its redirects asks for: its own, or those of its preset.
+  var usualScopes: [String] { record.scopes.isEmpty ? record.preset.scopes : record.scopes }
+
   /// The days until its secret expires; nil if no day is set.
   package var daysOfSecret: Int? {
     guard let parts = record.secretExpiresAt?.split(separator: "-").map({ Int($0) }),

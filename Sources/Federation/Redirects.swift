@@ -46,7 +46,7 @@ import Records
     var redirect = AuthorizationRedirect(
       clientID: connection.clientID, redirectURI: uri(of: connection, issuer),
       state: try state.text(for: browser, context))
-    let usual = connection.scopes.isEmpty ? connection.preset.scopes : connection.scopes
+    let usual = connection.usualScopes
     let more = wishes.scopes.filter { scope in
       connection.connectionScopes.contains(where: scope.hasSameBytes)
         && !usual.contains(where: scope.hasSameBytes)
