@@ -221,9 +221,12 @@ class Apps(GuideCase):
         self.browser.type("[name=theme]", theme)
         self.press("Save")
 
+    def requests(self, route):
+        """The number of requests that this route has answered."""
+        return (self.site.folder / "dossierd.log").read_text().count(f'"route":"{route}"')
+
     def refreshes(self):
-        log = (self.site.folder / "dossierd.log").read_text()
-        return log.count('"route":"POST /oauth/token"')
+        return self.requests("POST /oauth/token")
 
     def sign_up_at(self, page):
         self.browser.open(page)
@@ -300,7 +303,9 @@ class Apps(GuideCase):
                 self.browser.type("[name=password]", PASSWORD)
                 self.press("Create account")
                 self.waits(f"Hello {self.email}")
+                changes = self.requests("PATCH /v1/me/metadata")
                 self.save("dark")
+                wait_until(lambda: self.requests("PATCH /v1/me/metadata") > changes, what="a change")
                 self.browser.open(self.home + file)
                 self.waits(f"Hello {self.email}")
                 self.assertEqual(self.theme(), "dark")
