@@ -209,8 +209,10 @@ class Browsers(OpenIDCase):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             # The last thing that a sign-in reads before it makes the code.
             with Held(self.site, "lock table resource_servers"):
-                clicks = [pool.submit(click, index) for index in range(2)]
-                wait_until(lambda: self.site.waiting() == 2, what="both clicks")
+                clicks = []
+                for index in range(2):
+                    clicks.append(pool.submit(click, index))
+                    wait_until(lambda: self.site.waiting() > index, what=f"click {index}")
             pages = [click.result() for click in clicks]
         self.signs_in_once(party, pages)
 
