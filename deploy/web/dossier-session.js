@@ -5,7 +5,8 @@
 /** @typedef {import("./dossier.js").Next} Next */
 /** @typedef {import("./dossier.js").Problem} Problem */
 /** @typedef {import("./dossier.js").RequestOptions} RequestOptions */
-/** @typedef {{ access: string, refresh?: string, expires: number }} Tokens */
+/** @typedef {{ access: string, refresh?: string, expires: number } & Partial<Client>} Tokens */
+/** @typedef {{ client: string, hint: string }} Client of a sign-in by redirect, and its ID token */
 /** @typedef {{ active?: string, secret?: string, tokens: Record<string, Tokens> }} State */
 
 export class DossierError extends Error {
@@ -53,8 +54,11 @@ export class Session {
     return (this.#page.getItem(this.#name) ?? this.#state.active) || null;
   }
 
-  /** Whether no user has ever signed in here. */
-  get isNew() { return this.#state.active === undefined; }
+  /** Whether the server knows no device of this browser. */
+  get isNew() {
+    const { active, secret } = this.#state;
+    return active === undefined || !this.#isCookie && !secret;
+  }
 
   /** @param {string} method @param {string} path @param {RequestOptions} [options] */
   async request(method, path, options) {
@@ -137,12 +141,13 @@ export class Session {
   /** @param {any} grant @param {boolean} isChosen whether its user becomes the user of this page */
   #keep(grant, isChosen) {
     const { active, secret, tokens } = this.#state;
-    const { user_id: user, access_token: access, refresh_token: refresh } = grant;
+    const { user_id: user, access_token: access, refresh_token: refresh, client } = grant;
     const expires = Date.now() + grant.expires_in * 1000;
+    const hint = grant.id_token ?? tokens[user]?.hint;
     this.#state = {
       active: isChosen ? user : active,
       secret: grant.device_secret ?? secret,
-      tokens: { ...tokens, [user]: { access, refresh, expires } },
+      tokens: { ...tokens, [user]: { access, refresh, expires, client, hint } },
     };
     if (isChosen) this.#page.setItem(this.#name, user);
     return user;
@@ -165,13 +170,70 @@ export class Session {
     );
   }
 
+  // A sign-in at the pages of the server
+
+  /** @param {import("./dossier.js").RedirectOptions} options */
+  async signInRedirect({ client, redirect = address(), ...more }) {
+    // Browsers compute hashes only for pages that arrive unchanged: by TLS, or from this machine.
+    if (!crypto.subtle) throw refusal("validation_failed", "A sign-in by redirect needs https:// or localhost.");
+    const [state, verifier] = [0, 1].map(() => base64url(crypto.getRandomValues(new Uint8Array(32))));
+    this.#page.setItem(`${this.#name} redirect`, JSON.stringify({ client, redirect, state, verifier }));
+    const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
+    return this.#go("/authorize", {
+      scope: SCOPES, ...more, response_type: "code", client_id: client, redirect_uri: redirect, state,
+      code_challenge: base64url(new Uint8Array(hash)), code_challenge_method: "S256",
+    });
+  }
+
+  /** @returns {Promise<string | null>} */
+  async handleRedirect() {
+    const name = `${this.#name} redirect`;
+    const kept = JSON.parse(this.#page.getItem(name) ?? "null");
+    const answer = new URLSearchParams(location.search);
+    // Another site could send the browser here with a code of its own user.
+    if (!kept || answer.get("state") !== kept.state) return null;
+    this.#page.setItem(name, "null");
+    history.replaceState(null, "", kept.redirect);
+    const error = answer.get("error");
+    if (error) throw refusal(error, answer.get("error_description") ?? error);
+    return this.#alone(async () => {
+      const { client, redirect, verifier } = kept;
+      const grant = await this.#exchange(client, {
+        grant_type: "authorization_code", code: answer.get("code"), redirect_uri: redirect,
+        code_verifier: verifier,
+      });
+      const { body } = await this.send("GET", "/v1/me", { access: grant.access_token });
+      return this.#keep({ ...grant, user_id: body.id }, true);
+    });
+  }
+
+  /** @param {string} client @param {object} more @returns {Promise<any>} */
+  async #exchange(client, more) {
+    const { body } = await this.send("POST", "/oauth/token", { body: { client_id: client, ...more } });
+    return { ...body, client };
+  }
+
+  /** @param {string} path @param {Record<string, any>} parameters @returns {Promise<never>} */
+  #go(path, parameters) {
+    location.assign(`${this.url}${path}?${new URLSearchParams(parameters)}`);
+    // The page ends here.
+    return new Promise(() => {});
+  }
+
   /**
    * Signs a user of the device out.
    * @param {string} method @param {string | null} user @param {string} tail of the path
-   * @param {Next} [next]
+   * @param {Next} [next] @param {string} [redirect]
    */
-  async leave(method, user, tail, next = "none") {
+  async leave(method, user, tail, next = "none", redirect = undefined) {
     if (!user) throw signedOut();
+    const { client, hint } = this.#state.tokens[user] ?? {};
+    if (client) {
+      this.drop(user);
+      return this.#go("/oidc/logout", {
+        client_id: client, id_token_hint: hint, post_logout_redirect_uri: redirect ?? address(),
+      });
+    }
     const path = `/v1/device/users/${part(user)}${tail}?next=${next}`;
     return this.#alone(async () => {
       /** @type {DeviceUser[]} */
@@ -181,12 +243,18 @@ export class Session {
     });
   }
 
-  /** Signs all users of the device out. */
+  /** Signs all users out. */
   leaveAll() {
     return this.#alone(async () => {
+      for (const { client, refresh, access } of Object.values(this.#state.tokens)) {
+        const body = { client_id: client, token: refresh ?? access };
+        if (client) await this.send("POST", "/oauth/revoke", { body });
+      }
       /** @type {DeviceUser[]} */
-      const users = (await this.send("POST", "/v1/device/logout", { device: true })).body.users;
-      this.#state = { ...this.#state, active: "", tokens: {} };
+      const users = this.isNew ? []
+        : (await this.send("POST", "/v1/device/logout", { device: true })).body.users;
+      // A browser that the server does not know stays new.
+      this.#state = { ...this.#state, active: this.#state.active && "", tokens: {} };
       this.#page.setItem(this.#name, "");
       return users;
     });
@@ -211,7 +279,9 @@ export class Session {
       const body = this.#isCookie ? { user_id: user } : { refresh_token: held?.refresh };
       const options = { body, device: this.#isCookie };
       try {
-        const grant = (await this.send("POST", "/v1/token/refresh", options)).body;
+        const grant = held?.client
+          ? { ...await this.#exchange(held.client, { grant_type: "refresh_token", refresh_token: held.refresh }), user_id: user }
+          : (await this.send("POST", "/v1/token/refresh", options)).body;
         this.#keep(grant, false);
         return /** @type {string} */ (grant.access_token);
       } catch (error) {
@@ -249,7 +319,10 @@ export class Session {
     });
     const answer = await response.json().catch(() => null);
     if (!response.ok) {
-      const unknown = problem(response.status, "unexpected", `HTTP ${response.status}`);
+      // The endpoint of tokens has errors of its own (RFC 6749). A refused grant is an ended session.
+      const { error = "unexpected", error_description: title = `HTTP ${response.status}` } = answer ?? {};
+      const unknown = error === "invalid_grant"
+        ? problem(401, "session_ended", title) : problem(response.status, error, title);
       const retryAfter = Number(response.headers.get("Retry-After")) || undefined;
       throw new DossierError(answer?.code ? answer : unknown, { retryAfter });
     }
@@ -260,6 +333,16 @@ export class Session {
     };
   }
 }
+
+/** Returns the address of the page without its query. */
+const address = () => location.origin + location.pathname;
+
+/** @param {Uint8Array} bytes */
+const base64url = (bytes) =>
+  btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
+
+const SCOPES = "openid offline_access read:current_user create:current_user_metadata "
+  + "update:current_user_metadata delete:current_user_metadata";
 
 const hasPage = typeof document !== "undefined";
 

@@ -13,6 +13,7 @@ export { DossierError } from "./dossier-session.js";
 /** @typedef {import("./dossier.js").RequestOptions} RequestOptions */
 /** @typedef {{ version?: number }} Version */
 /** @typedef {{ next?: import("./dossier.js").Next }} Leaving */
+/** @typedef {Leaving & { redirect?: string }} SigningOut */
 
 export class Dossier {
   #session;
@@ -29,6 +30,9 @@ export class Dossier {
 
   // Signing in
 
+  /** @param {import("./dossier.js").RedirectOptions} options */
+  signInRedirect(options) { return this.#session.signInRedirect(options); }
+  handleRedirect() { return this.#session.handleRedirect(); }
   signInAnonymously() { return this.#signIn("/v1/login/anonymous", {}); }
   /** @param {string} email @param {string} password */
   async register(email, password) {
@@ -113,12 +117,12 @@ export class Dossier {
   }
   /** @param {string} user */
   switchTo(user) { return this.#session.switchTo(user); }
-  /** @param {Leaving} [options] */
+  /** @param {SigningOut} [options] */
   signOut(user = this.user, options) {
-    return this.#session.leave("POST", user, "/logout", options?.next);
+    return this.#session.leave("POST", user, "/logout", options?.next, options?.redirect);
   }
   /** @returns {Promise<DeviceUser[]>} */
-  async signOutAll() { return this.#session.isNew ? [] : this.#session.leaveAll(); }
+  signOutAll() { return this.#session.leaveAll(); }
   /** @param {string} user @param {Leaving} [options] */
   forget(user, options) { return this.#session.leave("DELETE", user, "", options?.next); }
 
