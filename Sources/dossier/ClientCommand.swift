@@ -57,7 +57,7 @@ enum ClientCommand {
       client.options.common.run { context async throws(CommandFailure) in
         try consent.ask("Replace the secret of the client \(client.key), and refuse the old one?")
         return CommandOutput(
-          try await context.send(.post, "\(client.path)/secret"),
+          try await context.send(.post, "\(client.path(context))/secret"),
           remark: "the secret is not shown again"
         )
       }
@@ -97,7 +97,7 @@ enum ClientCommand {
 
     func run() throws {
       let body: JSON = ["scopes": .array(scopes.map(JSON.string))]
-      grant.client.options.common.send(.put, grant.path, .json(body))
+      grant.send(.put, .json(body))
     }
   }
 
@@ -108,9 +108,12 @@ enum ClientCommand {
     @OptionGroup var client: RecordArgument<ClientRecord>
 
     func run() throws {
-      client.options.common.send(
-        .get, "\(client.path)/grants", columns: ["resource_server", "identifier", "name", "scopes"]
-      )
+      client.options.common.run { context async throws(CommandFailure) in
+        CommandOutput(
+          try await context.send(.get, "\(client.path(context))/grants"),
+          columns: ["resource_server", "identifier", "name", "scopes"]
+        )
+      }
     }
   }
 
@@ -120,15 +123,31 @@ enum ClientCommand {
     )
     @OptionGroup var grant: GrantArguments
 
-    func run() throws { grant.client.options.common.send(.delete, grant.path) }
+    func run() throws { grant.send(.delete) }
   }
 }
 
 struct GrantArguments: ParsableArguments {
   @OptionGroup var client: RecordArgument<ClientRecord>
 
-  @Argument(help: ArgumentHelp("The API's id.", valueName: "resource-server"))
+  @Argument(help: .resourceServer)
   var server: String
 
-  var path: String { "\(client.path)/grants/\(segment(server))" }
+  /// Sends a request about the grant, prints the response and ends the process.
+  func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
+    client.options.common.run { context async throws(CommandFailure) in
+      let path = try await client.path(context)
+      let server = try await context.id(
+        of: server, as: ResourceServerRecord.self, in: client.options.app)
+      let grant = "\(path)/grants/\(segment(server))"
+      return CommandOutput(try await context.send(method, grant, body))
+    }
+  }
+}
+
+extension ArgumentHelp {
+  /// The argument that names an API.
+  static var resourceServer: ArgumentHelp {
+    ArgumentHelp("The API's id, identifier or name.", valueName: "resource-server")
+  }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 import HTTP
 import JSON
 import Records
@@ -147,8 +148,9 @@ extension RecordCommand {
     @OptionGroup var record: RecordArgument<Of>
 
     func run() throws {
-      let (path, app) = (record.path, record.options.app)
+      let app = record.options.app
       record.options.common.run { context async throws(CommandFailure) in
+        let path = try await record.path(context)
         let found = try await context.send(.get, path, to: app)
         var shown = found.object ?? JSONObject()
         for list in Of.lists {
@@ -184,7 +186,7 @@ extension RecordCommand {
       record.options.common.run { context async throws(CommandFailure) in
         let patch = try Of.table.shape.patch(of: attributes)
         let changed = try await context.send(
-          .patch, record.path, .mergePatch(.object(patch)), to: record.options.app,
+          .patch, record.path(context), .mergePatch(.object(patch)), to: record.options.app,
           ifVersion: ifVersion)
         return CommandOutput(
           changed.after(try await Of.preface(of: changed, context)),
@@ -213,9 +215,11 @@ extension RecordCommand {
     }
 
     func run() throws {
-      let question = "Delete the \(Of.words.one) \(record.key)? \(Of.words.consequence)"
-      let path = isForced ? "\(record.path)?force=true" : record.path
-      record.options.send(.delete, path, asking: consent, question)
+      record.options.common.run { context async throws(CommandFailure) in
+        let path = try await record.path(context) + (isForced ? "?force=true" : "")
+        try consent.ask("Delete the \(Of.words.one) \(record.key)? \(Of.words.consequence)")
+        return CommandOutput(try await context.send(.delete, path, to: record.options.app))
+      }
     }
   }
 }
@@ -224,23 +228,66 @@ extension RecordCommand {
 struct RecordArgument<R: CommandRecord>: ParsableArguments {
   @OptionGroup var options: AppOptions
 
-  @Argument(
-    help: ArgumentHelp(
-      stringLiteral: R.table.hasID ? "Its id." : "\(R.first.meaning)."))
+  @Argument(help: ArgumentHelp(stringLiteral: R.keyMeaning))
   var key: String
 
-  var path: String { "\(R.words.path)/\(segment(key))" }
+  /// Returns the path of the record.
+  ///
+  /// - Throws: an error if several records have the name, or of the API.
+  @EventLoop func path(_ context: CommandContext) async throws(CommandFailure) -> String {
+    path(of: try await context.id(of: key, as: R.self, in: options.app))
+  }
+
+  func path(of id: String) -> String { "\(R.words.path)/\(segment(id))" }
 
   /// Sends a request about the record, prints it and ends the process.
   func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
     options.common.run { context async throws(CommandFailure) in
-      let record = try await context.send(method, path, body, to: options.app)
+      let record = try await context.send(method, path(context), body, to: options.app)
       return CommandOutput(record.after(try await R.preface(of: record, context)))
     }
   }
 }
 
+extension CommandContext {
+  /// Returns the id of a record that the operator names by its id, or by an attribute that people know.
+  ///
+  /// - Parameters:
+  ///   - key: the id or the name.
+  ///   - record: the kind of the record.
+  ///   - app: the app; nil for that of the command, or for all apps if the record is in one list of all.
+  /// - Returns: the id; the key itself if no record has it, which the API then reports.
+  /// - Throws: an error if several records have the name, or of the API.
+  func id<R: CommandRecord>(
+    of key: String, as record: R.Type, in app: String?
+  ) async throws(CommandFailure) -> String {
+    guard R.table.hasID else { return key }
+    let query = R.words.isOfNamedApp ? "" : app.map { "?app=\(segment($0))" } ?? ""
+    let list = try await send(
+      .get, R.words.path + query, to: R.words.isOfNamedApp ? app : nil)
+    let records = list.array ?? []
+    func has(_ name: String, _ record: JSON) -> Bool {
+      record[name]?.string?.hasSameBytes(as: key) == true
+    }
+    if records.contains(where: { has("id", $0) }) { return key }
+    let named = records.filter { record in R.names.contains { has($0, record) } }
+    guard named.count < 2 else {
+      throw CommandFailure(
+        "\(named.count) \(R.words.many) have the name \(key). Name one by its id.", .conflict)
+    }
+    return named.first?["id"]?.string ?? key
+  }
+}
+
 extension CommandRecord {
+  /// The attributes by which an operator may name a record that has an id.
+  fileprivate static var names: Swift.Set<String> { [first.name, "name"] }
+
+  /// The help of the argument that names a record.
+  static var keyMeaning: String {
+    table.hasID ? "Its id or \(names.sorted().joined(separator: " or "))." : "\(first.meaning)."
+  }
+
   /// `a` or `an`, as its name sounds.
   fileprivate static var article: String {
     words.one.first.map { "aeioAEIO".contains($0) } == true ? "an" : "a"

@@ -1,7 +1,9 @@
 import ArgumentParser
+import EventLoop
 import HTTP
 import JSON
 import Permissions
+import Tenancy
 
 extension RoleRecord: CommandRecord {
   static var furtherCommands: [any ParsableCommand.Type] {
@@ -21,7 +23,11 @@ enum RoleCommand {
     @OptionGroup var scopes: PermissionArguments
 
     func run() throws {
-      role.options.send(.put, "\(role.path)/\(scopes.suffix)", scopes.body)
+      let app = role.options.app
+      role.options.common.run { context async throws(CommandFailure) in
+        let path = "\(try await role.path(context))/\(try await scopes.suffix(context, in: app))"
+        return CommandOutput(try await context.send(.put, path, scopes.body, to: app))
+      }
     }
   }
 
@@ -31,24 +37,47 @@ enum RoleCommand {
     @OptionGroup var list: ListOptions
 
     func run() throws {
-      let (path, app) = (role.path, role.options.app)
+      let app = role.options.app
       role.options.common.run { context async throws(CommandFailure) in
-        try await context.list("\(path)/users", [:], of: app, options: list, columns: ["id"])
+        let path = "\(try await role.path(context))/users"
+        return try await context.list(path, [:], of: app, options: list, columns: ["id"])
       }
+    }
+  }
+}
+
+/// A user and a role.
+struct RoleOfUser: ParsableArguments {
+  @OptionGroup var user: UserArgument
+
+  @Argument(help: "The role's id or name.")
+  var role: String
+
+  /// Sends a request about both, prints the response and ends the process.
+  func send(_ method: HTTP.Method) -> Never {
+    user.run { context, path async throws(CommandFailure) in
+      let app = user.options.app
+      let id = try await context.id(of: role, as: RoleRecord.self, in: app)
+      return CommandOutput(try await context.send(method, "\(path)/roles/\(segment(id))", to: app))
     }
   }
 }
 
 /// An API with scopes of it.
 struct PermissionArguments: ParsableArguments {
-  @Argument(help: ArgumentHelp("The API's id.", valueName: "resource-server"))
+  @Argument(help: .resourceServer)
   var server: String
 
   @Option(name: .customLong("scope"), help: "A scope of the API; may be given several times.")
   var scopes: [String] = []
 
-  /// The part of the path behind the role or the user.
-  var suffix: String { "permissions/\(segment(server))" }
+  /// Returns the part of the path behind the role or the user.
+  @EventLoop func suffix(
+    _ context: CommandContext, in app: String?
+  ) async throws(CommandFailure) -> String {
+    let id = try await context.id(of: server, as: ResourceServerRecord.self, in: app)
+    return "permissions/\(segment(id))"
+  }
   var body: APIRequest.Body { .json(["scopes": .array(scopes.map(JSON.string))]) }
 }
 
@@ -68,24 +97,18 @@ extension UserCommand {
 
     struct Add: ParsableCommand {
       static let configuration = CommandConfiguration(abstract: "Gives a user a role.")
-      @OptionGroup var user: UserArgument
+      @OptionGroup var role: RoleOfUser
 
-      @Argument(help: "The role's id.")
-      var role: String
-
-      func run() throws { user.send(.put, "/roles/\(segment(role))") }
+      func run() throws { role.send(.put) }
     }
 
     struct Remove: ParsableCommand {
       static let configuration = CommandConfiguration(
         abstract: "Takes a role from a user; its tokens keep the permissions until they expire."
       )
-      @OptionGroup var user: UserArgument
+      @OptionGroup var role: RoleOfUser
 
-      @Argument(help: "The role's id.")
-      var role: String
-
-      func run() throws { user.send(.delete, "/roles/\(segment(role))") }
+      func run() throws { role.send(.delete) }
     }
   }
 
@@ -105,6 +128,12 @@ extension UserCommand {
     @OptionGroup var user: UserArgument
     @OptionGroup var scopes: PermissionArguments
 
-    func run() throws { user.send(.put, "/\(scopes.suffix)", scopes.body) }
+    func run() throws {
+      user.run { context, path async throws(CommandFailure) in
+        let app = user.options.app
+        let path = "\(path)/\(try await scopes.suffix(context, in: app))"
+        return CommandOutput(try await context.send(.put, path, scopes.body, to: app))
+      }
+    }
   }
 }

@@ -134,7 +134,8 @@ class ClientCommands(Administration):
         self.assertEqual(
             (changed["scopes"], changed["claims"], changed["skips_consent"], changed["name"]),
             ({"read:orders": "See your orders"}, {"tier": {"value": 1}}, False, "Order API"))
-        self.assertEqual(self.site.dossier("resource-server", "show", api["id"]), changed)
+        for name in [api["id"], "https://cli.example", "Order API"]:
+            self.assertEqual(self.site.dossier("resource-server", "show", name), changed)
         self.assertIn(changed, self.site.dossier("resource-server", "list", "--app", "default"))
         self.refused(11, "resource-server", "create", "https://cli.example", "name=x")
         self.refused(64, "resource-server", "set", api["id"], "claims.plan")
@@ -144,7 +145,17 @@ class ClientCommands(Administration):
         self.assertEqual(granted["scopes"], ["read:orders"])
         self.refused(12, "client", "grant", client, api["id"], "--scope", "x", words="/scopes/0")
         self.assertEqual(self.site.dossier("client", "grants", client), [granted])
-        self.site.dossier("client", "revoke", client, api["id"])
+        self.assertEqual(self.site.dossier(
+            "client", "grant", client, "https://cli.example", "--scope", "read:orders"), granted)
+        # A name that two have is refused, and a name that none has is not found.
+        self.site.dossier("app", "create", "cli")
+        self.site.dossier("resource-server", "create", "https://cli.example", "--app", "cli", "name=Other")
+        self.refused(11, "resource-server", "show", "https://cli.example", words="by its id")
+        self.assertEqual(
+            self.site.dossier("resource-server", "show", "https://cli.example", "--app", "cli")["name"],
+            "Other")
+        self.refused(10, "resource-server", "show", "https://cli.example.com")
+        self.site.dossier("client", "revoke", client, "Order API")
         self.assertEqual(self.site.dossier("client", "grants", client), [])
         self.site.dossier("resource-server", "delete", "--yes", api["id"])
         self.refused(10, "resource-server", "show", api["id"])
@@ -153,7 +164,7 @@ class ClientCommands(Administration):
         self.assertEqual(events[0]["detail"]["before"]["identifier"], api["identifier"])
         self.assertEqual([event["action"] for event in events], [
             "resource_server_delete", "client_grant_remove", "client_grant_set",
-            "resource_server_change", "resource_server_create"])
+            "client_grant_set", "resource_server_change", "resource_server_create"])
 
     def test_invalid_arguments_of_commands_are_refused(self):
         self.refused(64, "client", "create", "x", "--app", "default", "--operator")

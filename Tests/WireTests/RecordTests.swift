@@ -94,7 +94,7 @@ struct RecordTests {
     #expect(made.json["lit"] == true && made.json["app"] == .string(cast.app))
     #expect(await send(.post, "", try create.body(in: cast.app)).code == "issuer_exists")
     let set = try Command.Set<Lantern>.parse(["red", "lit=null"])
-    #expect(set.record.path == "/v1/lanterns/red")
+    #expect(set.record.path(of: set.record.key) == "/v1/lanterns/red")
     let patch = try Lantern.table.shape.patch(of: set.attributes)
     #expect(await send(.patch, "/red", patch, ifMatch: "\"7\"").code == "precondition_failed")
     let changed = await send(.patch, "/red", patch, ifMatch: "\"1\"")
