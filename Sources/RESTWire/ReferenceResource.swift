@@ -34,10 +34,10 @@ package import Records
     },
     Operation(
       .get, "/reference/{chapter}", access: .open, takes: .query(.audience), gives: [page],
-      summary: "Read a chapter of the reference"
+      refuses: [.routeNotFound], summary: "Read a chapter of the reference"
     ) { (call) async throws(Failure) in
       guard let page = try await reference(for: call).chapter(call.text("chapter")) else {
-        throw .notFound
+        throw .routeNotFound
       }
       return show(page, call)
     },
@@ -48,20 +48,21 @@ package import Records
       gives: [
         Answer(status: .ok, says: "A file of the pages.", shape: nil, types: [.css, .javaScript])
       ],
+      refuses: [.routeNotFound],
       summary: "Read the stylesheet or the script of the reference"
     ) { (call) throws(Failure) in
       guard let response = ReferenceFiles.all.response(for: call.text("file")) else {
-        throw .notFound
+        throw .routeNotFound
       }
       return response
     },
     Operation(
-      .get, "/problems/{code}", access: .open, gives: [page],
+      .get, "/problems/{code}", access: .open, gives: [page], refuses: [.routeNotFound],
       summary: "Read the cause of a problem, and what to do"
     ) { (call) async throws(Failure) in
       let code = call.text("code")
       guard let type = RESTWire.problems.first(where: { $0.code.hasSameBytes(as: code) }) else {
-        throw .notFound
+        throw .routeNotFound
       }
       return show(await reference(.all, call).problem(type), call)
     },

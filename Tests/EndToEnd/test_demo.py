@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import urllib.error
+import urllib.request
 
 from browser import Browser, Pages
 from machine import ROOT, functions, free_port
@@ -95,9 +97,21 @@ class DemoCase(Case):
         self.assertEqual([line for line in self.browser.complaints()
                           if not any(words in line for words in ["400", "412", "favicon"])], [])
 
+    def unknown_page(self, **fields):
+        """Returns the type and the text of the response to an unknown page of the demo."""
+        url = f"http://127.0.0.1:{self.port}/demo/nope"
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(urllib.request.Request(url, headers=fields))
+        self.assertEqual(caught.exception.code, 404)
+        return caught.exception.headers["Content-Type"], caught.exception.read().decode()
+
 
 class Demo(DemoCase):
     def test_a_page_at_another_port_is_the_same_client(self):
+        kind, text = self.unknown_page(Accept="text/html")
+        self.assertEqual(kind, "text/html; charset=utf-8")
+        self.assertIn("Page not found", text)
+        self.assertIn("application/problem+json", self.unknown_page()[0])
         with tempfile.TemporaryDirectory(prefix="dossier-page-") as folder:
             page = pathlib.Path(folder) / "my/page"
             shutil.copytree(ROOT / "deploy/demo", page)

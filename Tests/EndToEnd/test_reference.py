@@ -179,7 +179,13 @@ class Described(Case):
     def test_unknown_pages_and_queries_are_refused(self):
         for path in ["/reference/nope", "/reference/assets/nope", "/reference/assets/page-0.css",
                      "/reference/settings?for=users", "/reference/Types", "/reference/%e2%80%ae"]:
-            self.expect(self.site.get(path), 404, "not_found")
+            self.expect(self.site.get(path), 404, "route_not_found")
+        browser = {"Accept": "text/html,*/*;q=0.8"}
+        for path in ["/reference/nope", "/reference/assets/nope", "/problems/nope"]:
+            answer = self.site.request("GET", path, headers=browser)
+            self.assertEqual((answer.status, answer.headers["Content-Type"]),
+                             (404, "text/html; charset=utf-8"), path)
+            self.assertIn(b"Page not found", answer.body)
         for path in ["/reference/types?for=all", "/reference/types?q=x", "/reference?x=1",
                      "/reference?q=a&q=b", "/reference?q=%ff", "/reference?q=" + "a" * 101]:
             self.expect(self.site.get(path), 422, "validation_failed")
@@ -215,7 +221,7 @@ class Described(Case):
         for words in ["token_missing", problem["title"], "Send Authorization: Bearer", "GET /v1/me<",
                       'href="/reference/users#me.get"']:
             self.assertIn(words, text)
-        self.expect(self.site.get("/problems/nope"), 404, "not_found")
+        self.expect(self.site.get("/problems/nope"), 404, "route_not_found")
         for code in self.site.reference.problems["statuses"]:
             self.expect(self.site.get(f"/problems/{code}"), 200)
 
