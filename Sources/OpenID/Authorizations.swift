@@ -189,7 +189,7 @@ package enum AuthorizationQueries {
   static let origin = Statement<AuthorizationOrigin, AppID, AuthorizationID>(
     "authorizations.origin",
     """
-    select client_id, request ->> 'redirect' from authorizations
+    select client_id, request ->> 'redirect', code_hash is not null from authorizations
     where app_id = $1 and authorization_id = $2
     """)
 
@@ -265,10 +265,13 @@ package struct Authorization: Sendable {
 package struct AuthorizationOrigin: RowDecodable {
   package let client: ClientID
   package let redirect: String
+  /// Whether it has ended by a code.
+  package let isFinished: Bool
 
   package init(from row: Row) throws(DatabaseError) {
     client = ClientID(trusted: try row.text(0))
     redirect = try row.text(1)
+    isFinished = try row.bool(2)
   }
 }
 

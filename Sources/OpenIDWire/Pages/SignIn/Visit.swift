@@ -266,27 +266,42 @@ extension AuthorizationState {
 extension Visit {
   /// Finds the authorization of a page or a form, and handles the request.
   ///
-  /// If the authorization has expired, a new one begins with the same request and address. In another
+  /// If the authorization has expired, a new one begins with the same request and address. If it is
+  /// finished, the user may go on: someone went back to its page, or opened it in another tab. In another
   /// browser, the user may start again.
   ///
   /// - Parameters:
   ///   - call: the request.
   ///   - work: returns the response.
-  ///   - afterEnd: returns the response if the authorization is finished or has expired; nil for
-  ///     another beginning.
   /// - Returns: the response.
   /// - Throws: `.databaseUnavailable`, and failures of the work and of a restart.
   static func respond(
-    to call: Call, _ work: @EventLoop (Visit) async throws(Failure) -> Response,
-    afterEnd: @EventLoop () async throws(Failure) -> Response? = { () async throws(Failure) in nil }
+    to call: Call, _ work: @EventLoop (Visit) async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
     do throws(Failure) {
       return try await work(Visit(call))
     } catch .authorizationExpired {
-      return if let response = try await afterEnd() { response } else { try await restart(call) }
+      return try await restart(call)
     } catch .cookiesNeeded {
       return try await startAgain(after: .cookiesNeeded, call)
     }
+  }
+
+  /// Returns whether the sign-in is finished, and a user signed in at the pages in this browser.
+  private static func isFinished(_ call: Call) async throws(Failure) -> Bool {
+    guard let id = AuthorizationID(call.text("authorization")),
+      let origin = try await Authorizations.origin(of: id, call.context), origin.isFinished
+    else { return false }
+    return try await !call.browserUsers().isEmpty
+  }
+
+  /// Returns the page that leads on after a sign-in that is finished.
+  private static func finished(_ call: Call) async throws(Failure) -> Response {
+    let client = try await call.clientOfPath()
+    let next =
+      client.map { Link.back(to: $0.name, at: $0.home, style: .primary) }
+      ?? .next(.account, to: .account)
+    return call.response(with: .signedIn(next: next))
   }
 
   /// Returns the page that leads to a new sign-in, of the same client.
@@ -312,7 +327,10 @@ extension Visit {
     let context = call.context
     guard let id = AuthorizationID(call.text("authorization")), let browser = call.knownBrowser,
       let expired = try await Authorizations.expired(id, in: browser, context)
-    else { return try await startAgain(after: .authorizationExpired, call) }
+    else {
+      return try await isFinished(call)
+        ? finished(call) : startAgain(after: .authorizationExpired, call)
+    }
     let request = expired.request
     if request.client != .pages {
       let client = try expired.requiredClient()

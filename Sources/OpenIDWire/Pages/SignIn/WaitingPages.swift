@@ -39,13 +39,6 @@ import WireKit
   private static func resume(_ call: Call) async throws(Failure) -> Response {
     try await Visit.respond(to: call) { visit async throws(Failure) in
       try await visit.resume()
-    } afterEnd: { () async throws(Failure) in
-      guard try await !call.browserUsers().isEmpty else { return nil }
-      let client = try await call.clientOfPath()
-      let next =
-        client.map { Link.back(to: $0.name, at: $0.home, style: .primary) }
-        ?? .next(.account, to: .account)
-      return call.response(with: .signedIn(next: next))
     }
   }
 }
