@@ -121,7 +121,8 @@ import WireKit
   ) async throws(Failure) -> Response {
     let (current, new) = (form.text(.password), form.text(.newPassword))
     let missing = [
-      current.isEmpty ? FormError(.passwordMissing) : nil, FormError.error(ofNew: new),
+      current.isEmpty ? FormError(.passwordMissing) : nil,
+      FormError.error(ofNew: new, email: visit.browserUser.email, in: visit.app),
     ].compactMap(\.self)
     guard missing.isEmpty else { return try visit.response(to: missing, of: page) }
     var session: OpenSession?

@@ -6,7 +6,7 @@ import Imaging
 import JSON
 import OpenID
 package import Pages
-import Runtime
+package import Runtime
 import Sessions
 import Tenancy
 import WireKit
@@ -57,12 +57,17 @@ extension FormError {
     }
   }
 
-  /// Returns the error for a new password that is missing or too long; nil for others.
+  /// Returns the error of a new password that the user has typed; nil if the domain may accept it.
   ///
-  /// The domain reports one error for both limits of the length.
-  package static func error(ofNew password: String) -> FormError? {
+  /// So a form reports all its errors at once, also that of a field which the domain checks before.
+  package static func error(
+    ofNew password: String, email: String? = nil, in app: App
+  ) -> FormError? {
     if password.isEmpty { return FormError(.newPasswordMissing) }
-    return password.utf8.count > Credentials.longestPassword ? FormError(.passwordLong) : nil
+    // The domain reports one error for both limits of the length.
+    if password.utf8.count > Credentials.longestPassword { return FormError(.passwordLong) }
+    return Credentials.fault(in: password, of: email, at: "/password", app)
+      .map { error(of: $0, in: app) }
   }
 
   /// Returns the error of an address that the user has typed; nil if it may be one.

@@ -47,7 +47,7 @@ import WireKit
     let text = form["token"] ?? ""
     let page = MailLinkPages.path("reset", text)
     let password = form.text(.newPassword)
-    if let error = FormError.error(ofNew: password) {
+    if let error = FormError.error(ofNew: password, in: call.context.app) {
       return try call.redirect(to: page, showing: PageState(errors: [error]))
     }
     var errors: [FormError] = []

@@ -40,7 +40,7 @@ import WireKit
     let text = form["token"] ?? ""
     let page = MailLinkPages.path("restore", text)
     let password = form.text(.newPassword)
-    if let error = FormError.error(ofNew: password) {
+    if let error = FormError.error(ofNew: password, in: call.context.app) {
       return try call.redirect(to: page, showing: PageState(errors: [error]))
     }
     call.findSignInDevice()

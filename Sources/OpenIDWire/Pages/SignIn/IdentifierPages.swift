@@ -145,8 +145,10 @@ import WireKit
     let email = form.trimmed(.email)
     visit.state.email = email
     let password = form.text(.newPassword)
-    let errors = [FormError.error(ofEmail: email), FormError.error(ofNew: password)]
-      .compactMap(\.self)
+    let errors = [
+      FormError.error(ofEmail: email),
+      FormError.error(ofNew: password, email: email, in: visit.app),
+    ].compactMap(\.self)
     guard errors.isEmpty else { return .errors(errors, on: .signUp) }
     let credentials = Credentials(email: email, password: password)
     var mailed: String?
