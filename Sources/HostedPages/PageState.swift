@@ -52,7 +52,7 @@ package struct PageState {
     guard let text = FormValues(call.request.query)?[Self.parameter],
       let browser = call.knownBrowser,
       let (json, hasExpired) = call.context.keys.master.openedText(
-        text, as: Self.name(String(call.request.path), browser, call)
+        text, as: Self.name(String(call.request.path), browser, call.context.principal.user)
       ), !hasExpired
     else { return }
     errors = json["errors"]?.array?.compactMap { $0.string.flatMap(FormError.init) } ?? []
@@ -66,22 +66,23 @@ package struct PageState {
   /// - Parameters:
   ///   - path: the path of the page, perhaps with a query.
   ///   - call: the request of the form.
+  ///   - user: the user who will see the page; by default that of the request.
   /// - Returns: the path; the same without errors and values.
   /// - Throws: `.internalError` if the state cannot be encrypted.
-  @EventLoop package func path(_ path: LocalPath, _ call: Call) throws(Failure) -> LocalPath {
+  @EventLoop package func path(
+    _ path: LocalPath, _ call: Call, for user: UserID? = nil
+  ) throws(Failure) -> LocalPath {
     guard !errors.isEmpty || !values.isEmpty else { return path }
     var json = JSONObject()
     json["errors"] = .array(errors.map { .string($0.text) })
     json["values"] = .object(JSONObject(values.map { ($0.key.rawValue, .string($0.value)) }))
     let page = path.text.prefix { $0 != "?" }
-    let name = Self.name(String(page), call.browser.key, call)
+    let name = Self.name(String(page), call.browser.key, user ?? call.context.principal.user)
     let text = try call.context.keys.master.sealedText(json, as: name, for: Self.lifetime)
     return path.with(Self.parameter, text)
   }
 
-  @EventLoop private static func name(
-    _ path: String, _ browser: BrowserKey, _ call: Call
-  ) -> String {
-    "page \(path) \(browser.text) \(call.context.principal.user?.text ?? "")"
+  private static func name(_ path: String, _ browser: BrowserKey, _ user: UserID?) -> String {
+    "page \(path) \(browser.text) \(user?.text ?? "")"
   }
 }

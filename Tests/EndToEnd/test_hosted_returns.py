@@ -31,6 +31,18 @@ class MailedLinks(OpenIDCase):
         self.assertIn(f'data-check="{path}"', page.body.decode())
         return self.visitor.open(path).status
 
+    def test_a_reset_from_the_account_ends_there_and_is_reported(self):
+        email, _ = self.user()
+        self.visitor.open("/account")
+        self.visitor.submit(email=email)
+        self.visitor.open(self.visitor.page.links["Forgot your password?"])
+        self.visitor.submit("/forgot", email=email)
+        self.visitor.open(self.link(email, "ds_reset"))
+        page = self.shows(self.visitor.submit(new_password=NEW), "Your account")
+        self.assertRegex(page.body.decode(),
+                         r'role="status">(?s:.){,400}<span>Your password has been changed</span>')
+        self.assertNotIn("has been changed", self.visitor.open("/account").text)
+
     def test_the_same_browser_ends_in_the_app(self):
         email, _ = self.user()
         party, link = self.forget(email)
@@ -144,6 +156,41 @@ class MailedLinks(OpenIDCase):
         page = self.shows(self.visitor.open(page.links["Continue"]), "Enter your password")
         self.assertEqual(page.forms[0].fields["email"], email)
         self.expect(party.exchange(party.code(self.visitor.submit("/password", password=PASSWORD))), 200)
+
+
+class FinishedSignIns(OpenIDCase):
+    """Back, or a bookmark, after the end of a sign-in."""
+
+    def test_its_pages_lead_on(self):
+        email, _ = self.user()
+        party = Party(self, self.spa)
+        self.visitor.open(party.path)
+        self.visitor.submit(email=email)
+        page = self.visitor.page
+        self.expect(party.exchange(party.code(self.visitor.submit("/password", password=PASSWORD))), 200)
+        for again in [lambda: self.visitor.open(page.path),
+                      lambda: self.visitor.open(page.path.replace("/password", "/sign-in"))]:
+            found = self.shows(again(), "You're signed in")
+            self.assertIn("Your sign-in is complete.", found.text)
+            self.assertEqual(found.links["single_page"], LOGOUT)
+        # A form of such a page does nothing.
+        self.visitor.page = page
+        self.shows(self.visitor.submit("/password", password="wrong"), "You're signed in")
+        self.visitor.open("/account")
+        self.visitor.submit("/account/sign-out")
+        self.visitor.open(page.path)
+        self.shows(self.visitor.page, "Sign-in expired", status=404)
+
+    def test_a_sign_in_at_the_account_leads_there(self):
+        email, _ = self.user()
+        self.visitor.open("/account")
+        path = self.visitor.page.path
+        self.visitor.submit(email=email)
+        self.shows(self.visitor.submit("/password", password=PASSWORD), "Your account")
+        self.site.sql("update authorizations set redeemed_at = now(), code_hash = 'x' "
+                      f"where authorization_id = '{path.split('/')[2]}'")
+        page = self.shows(self.visitor.open(path), "You're signed in")
+        self.assertEqual(page.links["Your account"], "/account")
 
 
 class OtherBrowsers(OpenIDCase):

@@ -65,6 +65,9 @@ import WireKit
     return call.target(path, of: authorization.id.text, [step] + hidden)
   }
 
+  /// The text by which the account page reports a sign-in that leads there; nil for none.
+  var notice: MessageKey?
+
   /// The page that this request shows; nil for a form.
   var shown: SignInPage?
 
@@ -180,6 +183,7 @@ import WireKit
       state.pass = BrowserKey().text
     }
     let settled = Visit(call, try await Authorizations.settle(authorization, state, context))
+    settled.notice = notice
     switch next {
     case .page(let page), .errors(_, let page): return settled.marked(call.redirect(to: path(page)))
     case .proceed: return try await settled.proceed()
@@ -215,7 +219,9 @@ import WireKit
     }
     guard authorization.request.client != .pages else {
       let path = LocalPath(authorization.request.redirect) ?? .account
-      return marked(call.redirect(to: path))
+      guard let notice, let user = state.user else { return marked(call.redirect(to: path)) }
+      let reporting = PageState(values: [.notice: notice.rawValue])
+      return marked(call.redirect(to: try reporting.path(path, call, for: user)))
     }
     return marked(try await AuthorizationSteps.next(authorization, call))
   }
