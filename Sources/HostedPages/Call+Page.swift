@@ -243,11 +243,11 @@ extension Pages.Page.CompletedTask {
 
   /// The page that reports it.
   package var page: Pages.Page {
-    let account = Destination(.account)
-    return switch self {
-    case .addressConfirmed, .alreadyVerified: .done(self, next: .next(.account, to: account))
-    case .addressRestored, .passwordSaved: .done(self, next: .next(.signIn, to: account))
-    case .accountDeleted: .done(self, next: .next(.backToApp, to: Destination(.start)))
+    switch self {
+    case .addressConfirmed, .alreadyVerified, .accountDeleted:
+      .done(self, next: .next(.backToApp, to: Destination(.start)))
+    case .addressRestored, .passwordSaved:
+      .done(self, next: .next(.signIn, to: Destination(.account)))
     }
   }
 }

@@ -14,7 +14,8 @@ class MailedLinks(HostedCase):
             page = self.visitor.open(path)
             self.shows(page, "Verify your email address")
             self.assertNotIn("password", page.forms[0].fields)
-        self.shows(self.visitor.submit("/verify"), "Email address verified")
+        page = self.shows(self.visitor.submit("/verify"), "Email address verified")
+        self.assertEqual(page.links["Dossier"], "/")
         self.assertIn("Verified", self.visitor.open("/account").text)
         # A used link of a verified address says so, in every browser.
         self.shows(self.visitor.open(path), "Already verified")

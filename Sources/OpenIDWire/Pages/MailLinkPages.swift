@@ -29,12 +29,20 @@ typealias Page = Pages.Page
       }
     ]
 
-  /// Returns the page of a completed task, which leads on in the sign-in that waits for it here.
+  /// Returns the page of a completed task.
+  ///
+  /// After a verification, it leads on in the sign-in that waits for it here. Otherwise it leads back to
+  /// the client that has sent the user to the account.
   static func done(_ task: Page.CompletedTask, _ call: Call) async throws(Failure) -> Response {
-    guard task == .addressConfirmed || task == .alreadyVerified,
-      let waiting = try await Visit.waiting(call), waiting.authorization.code == nil,
+    guard task == .addressConfirmed || task == .alreadyVerified else {
+      return call.response(with: task.page)
+    }
+    guard let waiting = try await Visit.waiting(call), waiting.authorization.code == nil,
       waiting.state.sentMail == .verification
-    else { return call.response(with: task.page) }
+    else {
+      let back = try await call.wayBack()
+      return call.response(with: back.map { .done(task, next: $0) } ?? task.page)
+    }
     let next = Link.next(.continue, to: Destination(waiting.resumption))
     return call.response(with: .done(task, next: next))
   }
