@@ -113,7 +113,7 @@ class LookingCase(BrowserCase):
         self.look("Set up an authenticator app")
         factor = self.new_authenticator()
         self.send(code=factor.wrong())
-        self.look("Set up an authenticator app", "This code is wrong. Wait for the next one.")
+        self.look("Set up an authenticator app", "This code is wrong. Check the code, or wait for the next one.")
         self.send(code=factor.code())
         self.look("Save your recovery codes")
         self.press("I've saved my codes")

@@ -41,7 +41,7 @@ class SecondFactors(HostedCase):
         self.shows(self.visitor.submit("/set-up", code="123"), "Set up an authenticator app",
                    "The code must have 6 digits.")
         self.shows(self.visitor.submit("/set-up", code=factor.wrong()),
-                   "Set up an authenticator app", "This code is wrong. Wait for the next one.")
+                   "Set up an authenticator app", "This code is wrong. Check the code, or wait for the next one.")
         page = self.visitor.submit("/set-up", code=factor.code())
         self.shows(page, "Save your recovery codes")
         codes = self.saved_codes(page)
@@ -78,7 +78,7 @@ class SecondFactors(HostedCase):
         self.shows(visitor.submit("/factor", code="1"), "Confirm your sign-in",
                    "The code must have 6 digits.")
         self.shows(visitor.submit("/factor", code=factor.wrong()), "Confirm your sign-in",
-                   "This code is wrong. Wait for the next one.")
+                   "This code is wrong. Check the code, or wait for the next one.")
         # A code is valid once, and this one has confirmed the factor. The test forgets that.
         self.site.sql("update second_factors set last_step = 0")
         self.shows(visitor.submit("/factor", code=factor.code()), "Your account")
@@ -99,7 +99,7 @@ class SecondFactors(HostedCase):
         self.settings(mfa="optional")
         earlier.open("/account/address")
         for code, error in [("", "The code must have 6 digits."),
-                            ("abcd", "This code is wrong. Wait for the next one.")]:
+                            ("abcd", "This code is wrong. Check the code, or wait for the next one.")]:
             self.shows(earlier.submit("/confirm", code=code), "Confirm that it's you", error)
         self.shows(earlier.submit("/confirm", code=codes[0]), "Change your email address")
 
@@ -113,7 +113,7 @@ class SecondFactors(HostedCase):
         secret = re.search(r"Key\s*([A-Z2-7 ]{32,})", page.text)[1].replace(" ", "").strip()
         factor = Authenticator({"id": "", "uri": "", "secret": secret})
         self.shows(self.visitor.submit("/enroll", code=factor.wrong()),
-                   "Set up an authenticator app", "This code is wrong. Wait for the next one.")
+                   "Set up an authenticator app", "This code is wrong. Check the code, or wait for the next one.")
         page = self.visitor.submit("/enroll", code=factor.code())
         self.shows(page, "Save your recovery codes")
         codes = self.saved_codes(page)
