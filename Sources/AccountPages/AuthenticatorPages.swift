@@ -46,7 +46,7 @@ import WireKit
           person: visit.call.person(visit.browserUser),
           cancel: visit.target("/account/authenticator/cancel"),
           errors: visit.state.errors.pageErrors
-        )
+        ).inAccount()
       )
     },
     AccountVisit.handle(setUpPath, from: page, isFresh: true, "Turn a second factor on", confirm),
@@ -140,6 +140,7 @@ import WireKit
     let file = try visit.state.path(LocalPath(checked: filePath), visit.call)
     return visit.response(
       with: .recoveryCodes(codes, download: Destination(file), next: visit.target(newCodesPath))
+        .inAccount()
     )
   }
 

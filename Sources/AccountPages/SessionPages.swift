@@ -38,13 +38,12 @@ import WireKit
     let own = visit.browserUser.session
     let shown = sessions.map { session in
       let agent = session.agent.map(BrowserName.init)
-      let device = agent?.system.map { Text.name($0) } ?? .message(.unknownDevice)
       let used = session.usedAt.microseconds
       return SessionDescription(
-        device: session.client.map { .name($0) } ?? device,
+        device: agent?.system.map { .name($0) } ?? .message(.unknownDevice),
         browser: agent?.program,
         place: session.address,
-        clients: session.ofClients.compactMap(\.client).unique,
+        clients: ([session.client] + session.ofClients.map(\.client)).compactMap(\.self).unique,
         time: CalendarTime(seconds: used / 1_000_000, nanoseconds: 0),
         isUsed: used > session.createdAt.microseconds,
         isCurrent: session.id == own,

@@ -214,14 +214,6 @@ package struct Person: Sendable {
     self.picture = picture
     initialSource = name ?? email
   }
-
-  /// Creates a user of whom only the picture is shown.
-  init(picture: ImageSource?, initialOf text: String?) {
-    name = nil
-    email = nil
-    self.picture = picture
-    initialSource = text
-  }
 }
 
 /// A user of the account chooser.
@@ -273,7 +265,6 @@ package struct Row: Sendable {
   package var badge: Text?
   /// Whether the badge is a warning, such as the one of an unverified address.
   package var isWarning = false
-  package var person: Person?
   package var actions: [Action] = []
 
   package enum Action: Sendable {
@@ -282,13 +273,11 @@ package struct Row: Sendable {
   }
 
   package init(
-    _ label: Text, values: [Text] = [], badge: Text? = nil, person: Person? = nil,
-    actions: [Action] = []
+    _ label: Text, values: [Text] = [], badge: Text? = nil, actions: [Action] = []
   ) {
     self.label = label
     self.values = values
     self.badge = badge
-    self.person = person
     self.actions = actions
   }
 }

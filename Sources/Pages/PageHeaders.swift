@@ -84,10 +84,8 @@ extension Page {
       case .accounts(let choices): choices.map(\.person.picture)
       case .person(let person, _): [person.picture]
       case .picture(let picture): [picture.source]
-      case .rows(let rows): rows.map(\.person?.picture)
-      case .form, .alternatives, .connections, .links, .paragraphs, .subheading, .list, .codes,
-        .key,
-        .qrCode, .phoneLink:
+      case .form, .alternatives, .connections, .links, .paragraphs, .subheading, .rows, .list,
+        .codes, .key, .qrCode, .phoneLink:
         []
       }
     }.compactMap(\.self)

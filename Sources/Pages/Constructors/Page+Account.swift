@@ -87,10 +87,8 @@ extension Page {
   }
 
   private static func profileRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
-    var picture = Row(.message(.picture), action(.change, paths.picture))
-    picture.person = Person(
-      picture: account.person.picture, initialOf: account.person.initialSource
-    )
+    // The picture is shown above.
+    let picture = Row(.message(.picture), action(.change, paths.picture))
     let email = account.person.email
     var address = Row(
       .message(.email), values: [email.map { .name($0) } ?? .message(.notSet)],
@@ -174,7 +172,7 @@ extension Page {
   }
 
   /// Returns the page with the layout of the account, and a link back to the overview.
-  func inAccount(back: Destination?) -> Page {
+  package func inAccount(back: Destination? = nil) -> Page {
     var page = self
     page.layout = .account
     if let back { page.back = Link(.message(.backToAccount), to: back) }

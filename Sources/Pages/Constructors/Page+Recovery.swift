@@ -26,8 +26,8 @@ extension Page {
     page.introduction = [.message(message, ["email": .address(email)]), .message(.mailSentNext)]
     page.errors = errors
     page.automation = .wait(waiting)
-    page.body = [.links([.next(.continue, to: Destination(waiting.next))])]
     page.add(.sendAnotherMail, again, wait: errors.isEmpty ? resendWait : nil)
+    page.add(.continue, to: Destination(waiting.next))
     page.add(.backToSignIn, to: signIn)
     return page
   }
@@ -74,7 +74,7 @@ extension Page {
     return page
   }
 
-  /// Reports that another tab has finished the sign-in.
+  /// Reports that the sign-in is finished, perhaps in another tab.
   package static func signedIn(next: Link) -> Page {
     var page = Page(title: .signedIn)
     page.introduction = [.message(.signedInText)]

@@ -51,14 +51,13 @@ extension PageView {
     let badge = row.badge.map { badge -> Markup in
       #"<span class="badge \#(row.isWarning ? "warning" : "success")">\#(words(badge))</span>"#
     }
-    let person = row.person.map { #"<span class="person">\#(self.person($0))</span>"# as Markup }
     let values: [Markup] = row.values.map { "<span class=\"value\">\(words($0))</span>\n" }
-    let isBare = person == nil && values.isEmpty && badge == nil
+    let isBare = values.isEmpty && badge == nil
     return """
       <div class="row">
       <dt id="\(id)">\(row.mark.map { mark($0, of: plain(row.label)) })\
       <span>\(words(row.label))</span></dt>
-      \(if: !isBare, "<dd class=\"values\">\(person)\n\(values)\(badge)</dd>")
+      \(if: !isBare, "<dd class=\"values\">\(values)\(badge)</dd>")
       \(actions)
       </div>
       """
