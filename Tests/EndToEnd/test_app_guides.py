@@ -223,7 +223,7 @@ class AppCase(GuideCase):
         self.press("Save")
 
     def requests(self, route):
-        """The number of requests that this route has answered."""
+        """Returns the number of requests that this route has answered."""
         return (self.site.folder / "dossierd.log").read_text().count(f'"route":"{route}"')
 
     def refreshes(self):
