@@ -37,7 +37,7 @@ import OpenIDClient
       }
       let response = try RedirectResponse(text, at: String(call.request.path), call.context)
       guard response.state.isOf(call.knownBrowser?.text, call.context) else {
-        return try await Visit.startAgain(after: .cookiesNeeded, call)
+        return try await Visit.startAgain(call.originOfPath(), after: .cookiesNeeded, call)
       }
       return try await Visit.respond(to: call) { visit async throws(Failure) in
         try await finish(visit, by: response, text)

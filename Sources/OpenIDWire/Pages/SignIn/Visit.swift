@@ -289,21 +289,15 @@ extension Visit {
     } catch .authorizationExpired {
       return try await restart(call)
     } catch .cookiesNeeded {
-      return try await startAgain(after: .cookiesNeeded, call)
+      return try await startAgain(call.originOfPath(), after: .cookiesNeeded, call)
     }
   }
 
-  /// Returns whether the sign-in is finished, and a user signed in at the pages in this browser.
-  private static func isFinished(_ call: Call) async throws(Failure) -> Bool {
-    guard let id = AuthorizationID(call.text("authorization")),
-      let origin = try await Authorizations.origin(of: id, call.context), origin.isFinished
-    else { return false }
-    return try await !call.browserUsers().isEmpty
-  }
-
   /// Returns the page that leads on after a sign-in that is finished.
-  private static func finished(_ call: Call) async throws(Failure) -> Response {
-    let client = try await call.clientOfPath()
+  private static func finished(
+    _ origin: AuthorizationOrigin, _ call: Call
+  ) async throws(Failure) -> Response {
+    let client = try await call.client(of: origin)
     let next =
       client.map { Link.back(to: $0.name, at: $0.home, style: .primary) }
       ?? .next(.account, to: .account)
@@ -314,10 +308,10 @@ extension Visit {
   ///
   /// Only the client can begin its sign-in, since it keeps the state of the request in the browser.
   static func startAgain(
-    after failure: Failure, _ call: Call
+    _ origin: AuthorizationOrigin?, after failure: Failure, _ call: Call
   ) async throws(Failure) -> Response {
     call.failure = failure
-    let restart = try await call.clientOfPath()?.home ?? .account
+    let restart = try await call.client(of: origin)?.home ?? .account
     return failure.is(.cookiesNeeded)
       ? call.response(with: .otherBrowser(restart: restart), .forbidden)
       : call.response(with: .expired(restart: restart), failure.type.status)
@@ -334,8 +328,11 @@ extension Visit {
     guard let id = AuthorizationID(call.text("authorization")), let browser = call.knownBrowser,
       let expired = try await Authorizations.expired(id, in: browser, context)
     else {
-      return try await isFinished(call)
-        ? finished(call) : startAgain(after: .authorizationExpired, call)
+      let origin = try await call.originOfPath()
+      if let origin, origin.isFinished, try await !call.browserUsers().isEmpty {
+        return try await finished(origin, call)
+      }
+      return try await startAgain(origin, after: .authorizationExpired, call)
     }
     let request = expired.request
     if request.client != .pages {
@@ -356,13 +353,23 @@ extension Visit {
 }
 
 extension Call {
-  /// Returns the client of the authorization in the path, of any browser and in any state.
+  /// Returns where the authorization in the path began, in any browser and in any state.
+  ///
+  /// - Returns: its client and callback URL; nil for an unknown authorization.
+  /// - Throws: `.databaseUnavailable`.
+  func originOfPath() async throws(Failure) -> AuthorizationOrigin? {
+    guard let id = AuthorizationID(text("authorization")) else { return nil }
+    return try await Authorizations.origin(of: id, context)
+  }
+
+  /// Returns the client that began an authorization.
   ///
   /// - Returns: its name, and the page of it to which a link leads; nil if it has none on the web.
   /// - Throws: `.databaseUnavailable`.
-  func clientOfPath() async throws(Failure) -> (name: String, home: Destination)? {
-    guard let id = AuthorizationID(text("authorization")),
-      let origin = try await Authorizations.origin(of: id, context),
+  fileprivate func client(
+    of origin: AuthorizationOrigin?
+  ) async throws(Failure) -> (name: String, home: Destination)? {
+    guard let origin,
       let client = try await Clients.client(origin.client, of: context.app.id, context)
     else { return nil }
     return client.home(besides: origin.redirect).map { (client.name, $0) }
