@@ -136,6 +136,11 @@ class Demo(DemoCase):
         self.assertEqual(self.browser.find("#name").text, "ada@example.com")
         self.browser.wait(
             lambda: self.browser.script("return document.images[0].naturalWidth"), "the picture")
+        # The account page leads back.
+        self.press("#account")
+        self.browser.wait(lambda: self.browser.has("a[href$='/demo/']"), "the way back")
+        self.press("a[href$='/demo/']")
+        self.status("You're signed in.")
         # The theme of the metadata is that of the page, also when it is opened again.
         self.assertEqual(self.scheme(), "light dark")
         self.save("Saved.", theme="dark", note="Buy milk")

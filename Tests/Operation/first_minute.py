@@ -24,7 +24,7 @@ class FirstMinute:
     def test_the_requests_of_the_readme(self):
         requests, = commands("Try it", README)
         said = self.run_script(requests)
-        self.assertIn('"email":"ada@example.com"', said)
+        self.assertIn('"email":"ada@example.org"', said)
         self.assertRegex(said, '"theme": ?"dark"')
 
     def test_the_demo_and_a_page_of_ones_own(self):
@@ -32,7 +32,7 @@ class FirstMinute:
                         "-d '{\"email\":\"page@example.com\",\"password\":\"correct horse battery\"}'")
         text = section("Call the API from a web page", README)
         page = re.search(r"(?s)```html\n(.*?)```", text)[1]
-        page = page.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}").replace("ada@example.com", "page@example.com")
+        page = page.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}").replace("ada@example.org", "page@example.com")
         web, port = os.path.join(self.folder, "web"), free_port()
         shutil.copytree(ROOT / "deploy/web", web)
         with open(os.path.join(web, "mine.html"), "w") as file:

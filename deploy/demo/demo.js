@@ -214,6 +214,10 @@ element("sign-out").onclick = () => {
     post_logout_redirect_uri: page,
   }));
 };
+element("account").href = `${issuer}/account?` + new URLSearchParams({
+  client_id: clientID,
+  return_to: page,
+});
 element("settings").onchange = () => apply(typed().theme);
 element("settings").onsubmit = (event) => {
   event.preventDefault();

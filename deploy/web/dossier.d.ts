@@ -325,6 +325,11 @@ export type Identity = {
   provider: string;
   subject: string;
   verified: boolean;
+  /** The name of the connection; only for identities of one. */
+  connection?: string | null;
+  /** What its service says of the user; null if it says nothing. */
+  email?: string | null;
+  name?: string | null;
   created_at: string;
 };
 
