@@ -129,10 +129,7 @@ package enum SecurityNotice: Sendable {
     ]
     if let link {
       values["advice", default: ""] += "\n\n\(link)"
-      // An address of the support is no page to open.
-      if link.hasPrefix("http") {
-        (values["link"], values["button"]) = (link, catalog.text(of: button))
-      }
+      (values["link"], values["button"]) = (link, catalog.text(of: button))
     }
     return values
   }

@@ -83,7 +83,7 @@ package struct BrandingSettings: RecordPart {
 
   /// The page or the email address that helps users, as an email shows it; nil for none.
   var supportContact: String? {
-    support.map { $0.origin == nil ? String($0.text.trimmingPrefix("mailto:")) : $0.text }
+    support?.shown
   }
 
   /// Returns the look of the pages of an app.

@@ -71,6 +71,14 @@ import Testing
     }
   }
 
+  @Test func `a notice leads to an email address of the support`() {
+    let links = SecurityNotice.Links(support: "help@app.example")
+    let values = SecurityNotice.deleted.values(in: .english, on: "Firefox", "App", links)
+    #expect(values["link"] == "help@app.example")
+    #expect(values["button"] == "Contact support")
+    #expect(values["advice"]?.hasSuffix("\n\nhelp@app.example") == true)
+  }
+
   /// Knows one issuer.
   private struct Labels: IssuerLabels {
     @EventLoop static func load(

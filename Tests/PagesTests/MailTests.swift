@@ -160,6 +160,15 @@ import Testing
     #expect(!Self.notice.preheader.contains("users.example"))
   }
 
+  @Test func `an email address of the support becomes a button`() throws {
+    let mail = Mail(
+      subject: "Account deleted", text: "Tell us:\n\nhelp@app.example\n", language: "en",
+      secret: "help@app.example", label: "Contact support")
+    let links = try document(mail).all("a")
+    #expect(links.map { $0["href"] } == ["mailto:help@app.example", "mailto:help@app.example"])
+    #expect(links.map(\.text) == ["Contact support", "help@app.example"])
+  }
+
   @Test func `random texts keep their words and their order`() throws {
     let parts = [
       "a", "é", "\u{301}", " ", "\t", "\n", "\r\n", "\n\n", "<p>", "&amp;", "\"", "http",

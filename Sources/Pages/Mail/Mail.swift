@@ -12,7 +12,8 @@ package struct Mail: Sendable {
   package let text: String
   /// The language tag of the text.
   package let language: String
-  /// A code to type, which stands in large digits, a token, or the link of the button.
+  /// A code to type, which stands in large digits, a token, or the link of the button: a URL or an
+  /// email address.
   package let secret: String?
   /// The label of the button, which opens a URL with the secret.
   package let label: String?
@@ -40,7 +41,7 @@ package struct Mail: Sendable {
     case words(Substring)
     case secret(String)
     case link(Destination)
-    /// A link with the secret, which also becomes a button.
+    /// A link with the secret, which also becomes a button; or the secret, if it is an email address.
     case button(Destination)
 
     var isBlank: Bool {
@@ -84,7 +85,7 @@ package struct Mail: Sendable {
     var rest = text
     while let secret, !secret.isEmpty, let range = rest.utf8.firstRange(of: secret.utf8) {
       if range.lowerBound > rest.startIndex { pieces.append(.words(rest[..<range.lowerBound])) }
-      pieces.append(.secret(secret))
+      pieces.append(Destination(mailTo: secret).map(Piece.button) ?? .secret(secret))
       rest = rest[range.upperBound...]
     }
     return rest.isEmpty ? pieces : pieces + [.words(rest)]

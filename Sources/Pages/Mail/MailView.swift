@@ -93,7 +93,7 @@ struct MailView {
       """
     let buttons = pieces.compactMap { piece -> Markup? in
       guard case .button(let link) = piece else { return nil }
-      return button(link.text, isAlone: pieces.count == 1)
+      return button(link, isAlone: pieces.count == 1)
     }
     return buttons.count == pieces.count ? buttons : [text] + buttons
   }
@@ -107,7 +107,7 @@ struct MailView {
       """
     case .link(let link), .button(let link):
       """
-      <a class="link" href="\(link.text)" style="color:\(light.link.text)">\(link.text)</a>
+      <a class="link" href="\(link.text)" style="color:\(light.link.text)">\(link.shown)</a>
       """
     }
   }
@@ -126,19 +126,19 @@ struct MailView {
       """
   }
 
-  private func button(_ url: String, isAlone: Bool) -> Markup {
+  private func button(_ link: Destination, isAlone: Bool) -> Markup {
     let address: Markup = """
       <p class="quiet" style="margin:0 0 16px;font-size:14px;line-height:20px;word-break:break-all;\
-      color:\(light.muted.text)"><a class="quiet" href="\(url)" style="color:\(light.muted.text)">\
-      \(url)</a></p>
+      color:\(light.muted.text)"><a class="quiet" href="\(link.text)" \
+      style="color:\(light.muted.text)">\(link.shown)</a></p>
 
       """
     return """
       <table role="presentation" cellpadding="0" cellspacing="0" border="0" \
       style="margin:8px 0 16px"><tr><td class="button" style="border:1px solid \
       \(light.accentBorder.text);border-radius:\(branding.radius.pixels)px;\
-      background:\(light.accent.text);mso-padding-alt:10px 24px"><a class="label" href="\(url)" \
-      style="display:inline-block;padding:9px 24px;font-weight:600;color:\(light.onAccent.text);\
+      background:\(light.accent.text);mso-padding-alt:10px 24px"><a class="label" \
+      href="\(link.text)" style="display:inline-block;padding:9px 24px;font-weight:600;color:\(light.onAccent.text);\
       text-decoration:none">\((mail.label ?? mail.subject).withoutControls)</a></td></tr></table>
       \(if: isAlone, address)
       """

@@ -81,6 +81,11 @@ package struct Destination: Sendable, Hashable {
   }
 }
 
+extension Destination {
+  /// The URL or the email address as people read it.
+  package var shown: String { String(text.trimmingPrefix("mailto:")) }
+}
+
 /// The scheme, host and port of an `https` URL, or of an `http` URL to this machine.
 ///
 /// - Source: RFC 6454 section 4.
