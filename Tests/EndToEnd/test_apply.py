@@ -50,8 +50,10 @@ def seed(site):
         return dossier(*words, "--app", "adventure")
 
     dossier("app", "create", "adventure")
+    (site.folder / "texts.json").write_text('{"de": {"signIn": "Herein"}}')
     own("app", "set", "session_days=45", "brand_color=#123456", 'display_name=A: "über" 不',
-        "reset_text=Hello,\n\n  reset it: {{token}}\n", "reset_subject=yes")
+        "reset_text=Hello,\n\n  reset it: {{token}}\n", "reset_subject=yes",
+        f"texts=@{site.folder / 'texts.json'}")
     own("app", "host", "set", "users.example.com", "[::1]")
     (site.folder / "schema").write_text('{"type":"object","properties":{"level":{"maximum":1.50}}}')
     own("schema", "set", "app-metadata", site.folder / "schema")
@@ -89,7 +91,7 @@ class RoundTrips(Files):
 
     def test_an_export_is_no_change_and_makes_an_equal_deployment(self):
         text = self.exported()
-        for part in ["session_days: 45", "maximum: 1.50", '"Web site: no 1":', "disabled: true",
+        for part in ["session_days: 45", "maximum: 1.50", "signIn: Herein", '"Web site: no 1":', "disabled: true",
                      "kind: single_page", "reset_text: |\n", 'reset_subject: "yes"', "console:"]:
             self.assertIn(part, text)
         for secret in ["s" * 32, "ds_"]:
