@@ -12,9 +12,7 @@ import Records
 
 /// The exchange of a code for the account of a user: the last calls of a sign-in at a service.
 @EventLoop struct CodeExchange {
-  let code: String
-  let redirectURI: String?
-  let verifier: String?
+  let grant: CodeGrant
   let nonce: IDTokenRules.NonceRule
   /// A name that came with the code, unsigned, for a new user.
   let name: StatedName?
@@ -37,9 +35,7 @@ import Records
       try connection.credentials(as: client, context)
     }
     let request = try SignInFault.rule { () throws(OpenIDClientError) in
-      try TokenRequest(
-        exchanging: code, redirectURI: redirectURI, verifier: verifier, credentials, at: provider,
-        now: time(nil))
+      try TokenRequest(exchanging: grant, credentials, at: provider, now: time(nil))
     }
     let answer = try await Self.send(HTTPCall(request), context, connection)
     let tokens = try SignInFault.rule { () throws(OpenIDClientError) in
@@ -85,8 +81,8 @@ import Records
   static func send(
     _ call: HTTPCall, _ context: RequestContext, _ connection: Connection
   ) async throws(SignInFault) -> HTTPAnswer {
-    do throws(Failure) { return try await context.upstream.send(call, to: connection) } catch {
-      throw .failure(error)
+    try await SignInFault.failure { () async throws(Failure) in
+      try await context.upstream.send(call, to: connection, from: context.address)
     }
   }
 
@@ -112,12 +108,9 @@ extension Redirects {
     let token = try SignInFault.rule { () throws(OpenIDClientError) in
       try IDTokenRules.parse(text)
     }
-    let isSigned: Bool
-    do throws(Failure) {
-      isSigned = try await context.upstream.hasSigned(
+    let isSigned = try await SignInFault.failure { () async throws(Failure) in
+      try await context.upstream.hasSigned(
         token, provider, of: connection, for: context.address.network)
-    } catch {
-      throw .failure(error)
     }
     guard isSigned else {
       throw .engine(.invalidIDToken(rule: "its signature is not the issuer's"))
@@ -163,6 +156,12 @@ enum SignInFault: Error {
     _ work: @EventLoop () throws(Failure) -> Value
   ) throws(SignInFault) -> Value {
     do throws(Failure) { return try work() } catch { throw .failure(error) }
+  }
+
+  @EventLoop static func failure<Value>(
+    _ work: @EventLoop () async throws(Failure) -> Value
+  ) async throws(SignInFault) -> Value {
+    do throws(Failure) { return try await work() } catch { throw .failure(error) }
   }
 }
 

@@ -118,10 +118,11 @@ import Records
     var clock: String?
     func result(_ fault: String?) -> (String?, String?) { (fault, clock) }
     do throws(OpenIDClientError) {
+      let grant = try CodeGrant(
+        "dossier-check", redirectURI: uri,
+        verifier: provider.usesPKCE ? String(repeating: "x", count: 43) : nil)
       let request = try TokenRequest(
-        exchanging: "dossier-check", redirectURI: uri,
-        verifier: provider.usesPKCE ? String(repeating: "x", count: 43) : nil, credentials,
-        at: provider, now: time(nil))
+        exchanging: grant, credentials, at: provider, now: time(nil))
       let answer = try await send(request, connection, context)
       clock = clockFault(answer)
       _ = try TokenResponse(status: answer.status, body: answer.body, of: provider)
@@ -153,7 +154,8 @@ import Records
     _ request: TokenRequest, _ connection: Connection, _ context: RequestContext
   ) async throws(OpenIDClientError) -> HTTPAnswer {
     do throws(Failure) {
-      return try await context.upstream.send(HTTPCall(request), to: connection)
+      return try await context.upstream.send(
+        HTTPCall(request), to: connection, from: context.address)
     } catch {
       throw .invalidTokenResponse(rule: error.report ?? error.type.title)
     }

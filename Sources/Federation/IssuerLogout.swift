@@ -52,12 +52,9 @@ import WebTokens
       let token = try SignInFault.rule { () throws(OpenIDClientError) in
         try LogoutToken.parse(text)
       }
-      let isSigned: Bool
-      do throws(Failure) {
-        isSigned = try await upstream.hasSigned(
+      let isSigned = try await SignInFault.failure { () async throws(Failure) in
+        try await upstream.hasSigned(
           token, provider, of: connection, for: context.address.network)
-      } catch {
-        throw .failure(error)
       }
       guard isSigned else {
         throw .engine(.invalidLogoutToken(rule: "its signature is not the issuer's"))

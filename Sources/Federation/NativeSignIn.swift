@@ -60,10 +60,11 @@ extension Redirects {
   ) async throws(Failure) -> ConnectedAccount {
     let provider = try await context.upstream.provider(of: connection)
     let credentials = try connection.credentials(context)
-    guard let inspection = TokenInspection(of: token, credentials, at: provider) else {
-      throw .unknownConnection
-    }
     return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
+      let inspection = try SignInFault.rule { () throws(OpenIDClientError) in
+        try TokenInspection(of: token, credentials, at: provider)
+      }
+      guard let inspection else { throw .failure(.unknownConnection) }
       let answer = try await CodeExchange.send(HTTPCall(inspection.url), context, connection)
       try SignInFault.rule { () throws(OpenIDClientError) in
         try inspection.verify(status: answer.status, body: answer.body)

@@ -106,10 +106,13 @@ import Records
       case .error(let error, let description):
         throw .engine(.refused(code: error, description: description))
       }
+      let grant = try SignInFault.rule { () throws(OpenIDClientError) in
+        try CodeGrant(
+          code, redirectURI: uri(of: connection, issuer),
+          verifier: provider.usesPKCE ? state.verifier(context) : nil)
+      }
       let exchange = CodeExchange(
-        code: code, redirectURI: uri(of: connection, issuer),
-        verifier: provider.usesPKCE ? state.verifier(context) : nil,
-        nonce: .exactly(state.nonce(context)), name: response.parameters.name)
+        grant: grant, nonce: .exactly(state.nonce(context)), name: response.parameters.name)
       return try await exchange.account(
         at: provider, of: connection, isFresh: state.needsProof, context)
     }
@@ -135,11 +138,15 @@ import Records
     byCode code: String, redirectURI: String?, verifier: String?, nonce: String?,
     name: StatedName? = nil, of connection: Connection, _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
-    let provider = try await context.upstream.provider(of: connection)
-    return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
+    try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
+      let grant = try SignInFault.rule { () throws(OpenIDClientError) in
+        try CodeGrant(code, redirectURI: redirectURI, verifier: verifier)
+      }
+      let provider = try await SignInFault.failure { () async throws(Failure) in
+        try await context.upstream.provider(of: connection)
+      }
       var exchange = CodeExchange(
-        code: code, redirectURI: redirectURI, verifier: verifier,
-        nonce: nonce.map { .valueOrHash($0) } ?? .unused, name: name)
+        grant: grant, nonce: nonce.map { .valueOrHash($0) } ?? .unused, name: name)
       // A code of Apple is of the native app that has asked for it, and does not name it.
       let isOfNativeApp = connection.preset.authentication == .signedSecret && redirectURI == nil
       var others = isOfNativeApp ? Array(connection.audiences.prefix(mostNativeApps)) : []
@@ -240,7 +247,8 @@ import Records
     // The explanation of a service is for the log only.
     case .engine(.refused(let code, _)) where isOfApp:
       return .invalidExternalToken(rule: "its service has answered \(code)")
-    case .engine(.invalidIDToken(let rule)) where isOfApp:
+    case .engine(.invalidIDToken(let rule)) where isOfApp,
+      .engine(.invalidGrant(let rule)) where isOfApp:
       return .invalidExternalToken(rule: rule)
     case .engine(.invalidUserinfo(let rule)) where isOfApp:
       return .invalidExternalToken(rule: "of the profile, \(rule)")

@@ -30,8 +30,8 @@ import Records
     /// The rule that the last discovery document breaks; nil for none.
     var fault: String?
     var keys: FetchedKeys?
-    /// Opens after five failures in a row.
-    var breaker = CircuitBreaker(after: 5, pauses: .seconds(30)...(.seconds(30)))
+    /// Opens after the failures of five networks in a row.
+    var breaker = CallerCircuitBreaker(after: 5, pause: .seconds(30))
 
     init(_ connection: Connection) {
       version = connection.version
@@ -93,10 +93,12 @@ import Records
       retryAfter: .seconds(30), reason: "connection \(connection.key): \(reason)")
   }
 
-  /// Sends a request to a service, unless it has just failed several times.
+  /// Sends a request to a service, unless it has just failed for several callers.
   ///
   /// - Throws: `.connectionUnavailable`, `.overloaded`.
-  func send(_ call: HTTPCall, to connection: Connection) async throws(Failure) -> HTTPAnswer {
+  func send(
+    _ call: HTTPCall, to connection: Connection, from caller: ClientAddress
+  ) async throws(Failure) -> HTTPAnswer {
     let service = service(of: connection)
     let rest = service.breaker.rest()
     guard rest == .zero else {
@@ -109,11 +111,11 @@ import Records
     } catch .overloaded {
       throw .overloaded(retryAfter: .seconds(1))
     } catch {
-      service.breaker.fail()
+      service.breaker.fail(for: caller.site ?? caller.network)
       throw Self.unavailable(connection, "\(error)")
     }
     guard answer.status < 500 else {
-      service.breaker.fail()
+      service.breaker.fail(for: caller.site ?? caller.network)
       throw Self.unavailable(connection, "its status is \(answer.status)")
     }
     service.breaker.succeed()

@@ -23,8 +23,7 @@ package struct CallbackParameters: Sendable {
   }
 
   /// The greatest lengths in bytes.
-  package static let (codeLimit, stateLimit) = (4_096, 2_048)
-  private static let issuerLimit = 1_024
+  private static let (stateLimit, issuerLimit) = (2_048, 1_024)
 
   /// Reads a query or a form.
   ///
@@ -48,7 +47,10 @@ package struct CallbackParameters: Sendable {
     issuer = try value("iss", limit: Self.issuerLimit)
     name = values["user"].flatMap(StatedName.init)
     user = name == nil ? nil : values["user"]
-    let code = try value("code", limit: Self.codeLimit)
+    let code = try value("code", limit: CodeGrant.codeLimit)
+    guard code.map(CodeGrant.isCode) != false else {
+      throw .invalidCallback(rule: "its code has other characters than printable ASCII")
+    }
     switch (code, values["error"].flatMap { $0.isEmpty ? nil : $0 }) {
     case (let code?, nil): outcome = .code(code)
     case (nil, let error?):

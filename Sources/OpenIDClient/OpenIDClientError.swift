@@ -11,6 +11,8 @@ package enum OpenIDClientError: Error, Equatable {
   case invalidMetadata(rule: String)
   /// The parameters of the callback break a rule.
   case invalidCallback(rule: String)
+  /// The code or the access token of an app, or what it has sent with it, breaks a rule.
+  case invalidGrant(rule: String)
   /// The issuer answered with an error code.
   ///
   /// - Parameters:
@@ -34,8 +36,8 @@ package enum OpenIDClientError: Error, Equatable {
   package var rule: String {
     switch self {
     case .invalidSettings(let rule), .invalidClientSecret(let rule), .invalidMetadata(let rule),
-      .invalidCallback(let rule), .invalidTokenResponse(let rule), .invalidIDToken(let rule),
-      .invalidLogoutToken(let rule), .invalidUserinfo(let rule):
+      .invalidCallback(let rule), .invalidGrant(let rule), .invalidTokenResponse(let rule),
+      .invalidIDToken(let rule), .invalidLogoutToken(let rule), .invalidUserinfo(let rule):
       rule
     case .refused(let code, let description):
       description.map { "the issuer answered \(code): \($0)" } ?? "the issuer answered \(code)"

@@ -86,21 +86,18 @@ package struct TokenRequest: Sendable {
   /// The request that exchanges a code for tokens.
   ///
   /// - Parameters:
-  ///   - code: the code of the callback, or of an SDK.
-  ///   - redirectURI: the redirect URI of the request for the code; nil if it had none.
-  ///   - verifier: the secret of the code challenge; nil if the request for the code had none.
+  ///   - grant: the code.
   ///   - credentials: the client.
   ///   - provider: the issuer.
   ///   - now: the time in seconds since 1970.
   /// - Throws: `.invalidClientSecret`, `.invalidSettings` if the secret is not of the issuer's kind.
   /// - Source: RFC 6749 section 4.1.3; RFC 7636 section 4.5.
   package init(
-    exchanging code: String, redirectURI: String?, verifier: String?,
-    _ credentials: ClientCredentials, at provider: Provider, now: Int
+    exchanging grant: CodeGrant, _ credentials: ClientCredentials, at provider: Provider, now: Int
   ) throws(OpenIDClientError) {
-    var form = [("grant_type", "authorization_code"), ("code", code)]
-    if let redirectURI { form.append(("redirect_uri", redirectURI)) }
-    if let verifier { form.append(("code_verifier", verifier)) }
+    var form = [("grant_type", "authorization_code"), ("code", grant.code)]
+    if let uri = grant.redirectURI { form.append(("redirect_uri", uri)) }
+    if let verifier = grant.verifier { form.append(("code_verifier", verifier)) }
     try self.init(provider.tokenURL, form, credentials, at: provider, now: now)
   }
 

@@ -45,9 +45,7 @@ package struct TokenResponse: Sendable {
 
     func token(_ name: String) throws(OpenIDClientError) -> String? {
       guard let value = members[name], value != .null else { return nil }
-      guard let token = value.string, (1...Self.tokenLimit).contains(token.utf8.count),
-        token.utf8.allSatisfy(\.isVisible)
-      else {
+      guard let token = value.string, Self.isToken(token) else {
         throw .invalidTokenResponse(
           rule: "its \(name) is not 1 to \(Self.tokenLimit) visible characters")
       }
@@ -70,6 +68,13 @@ package struct TokenResponse: Sendable {
     refreshToken = try token("refresh_token")
     // Some servers separate scopes by commas.
     scopes = members["scope"]?.string?.split { $0 == " " || $0 == "," }.map(String.init)
+  }
+
+  /// Returns whether a text can be a token, which a header field sends on.
+  ///
+  /// - Source: RFC 6749 appendix A.12; RFC 6750 section 2.1, which excludes spaces.
+  static func isToken(_ text: String) -> Bool {
+    (1...tokenLimit).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisible)
   }
 
   private static func members(_ body: [UInt8]) -> JSONObject? {

@@ -112,10 +112,17 @@ package struct TokenInspection: Sendable {
   private let clientID: String
 
   /// - Returns: nil if the issuer has no such endpoint.
-  package init?(of accessToken: String, _ credentials: ClientCredentials, at provider: Provider) {
+  /// - Throws: `.invalidGrant` if the text cannot be a token.
+  package init?(
+    of accessToken: String, _ credentials: ClientCredentials, at provider: Provider
+  ) throws(OpenIDClientError) {
     guard let name = provider.preset.tokenInspection, let userinfoURL = provider.userinfoURL,
       case .text(let secret) = credentials.secret
     else { return nil }
+    guard TokenResponse.isToken(accessToken) else {
+      throw .invalidGrant(
+        rule: "it is not 1 to \(TokenResponse.tokenLimit) visible characters of ASCII")
+    }
     clientID = credentials.id
     let path = userinfoURL.split(separator: "?", omittingEmptySubsequences: false)[0]
     let folder = path.reversed().drop { $0 != "/" }.reversed()

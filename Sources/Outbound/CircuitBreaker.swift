@@ -43,3 +43,43 @@ package struct CircuitBreaker: Sendable {
     pauseEnds = now &+ (length.overflow ? longest : min(length.partialValue, longest))
   }
 }
+
+/// Stops the calls to a receiver that fails for several callers in a row, until a pause is over.
+///
+/// What a caller sends can make some receivers fail. So the failures of one caller count once, and
+/// after a pause, several have to meet a failure again. A success ends all of that.
+package struct CallerCircuitBreaker: Sendable {
+  /// The callers whose failures open it.
+  private let threshold: Int
+  private let pause: Duration
+  private var callers: Set<[UInt8]> = []
+  private var pauseEnds: UInt64 = 0
+
+  /// Creates a closed one.
+  ///
+  /// - Parameters:
+  ///   - threshold: the number of callers whose failures open it.
+  ///   - pause: how long it then stays open.
+  package init(after threshold: Int, pause: Duration) {
+    (self.threshold, self.pause) = (threshold, pause)
+  }
+
+  /// Returns the rest of the pause; zero if the receiver may be called.
+  package func rest(at now: UInt64 = EventLoop.now()) -> Duration {
+    .nanoseconds(Int64(clamping: pauseEnds - min(pauseEnds, now)))
+  }
+
+  package mutating func succeed() { (callers, pauseEnds) = ([], 0) }
+
+  /// Counts the failure of a caller, unless its call began before the present pause.
+  ///
+  /// - Parameters:
+  ///   - caller: the bytes that identify the caller, such as its network.
+  ///   - now: the time of the monotonic clock.
+  package mutating func fail(for caller: [UInt8], at now: UInt64 = EventLoop.now()) {
+    guard now >= pauseEnds else { return }
+    callers.insert(caller)
+    guard callers.count >= threshold else { return }
+    (callers, pauseEnds) = ([], now &+ pause.nanoseconds)
+  }
+}

@@ -6,6 +6,7 @@ import threading
 import time
 import unittest
 
+from asking import ADDRESS
 from connections import (
     ANOTHER_WAY, FAILED, NOT_ALLOWED, REFUSED, SIGN_IN, TRY_AGAIN, UNAVAILABLE, ConnectionCase, browse)
 from machine import wait_until
@@ -207,9 +208,10 @@ class Endpoints(ConnectionCase):
     def test_an_issuer_that_fails_is_left_alone(self):
         issuer = self.connect("oidc", "failing")
         pages = []
-        for _ in range(24):
+        for number in range(24):
             issuer.lie(token=Reply("down", 500, "text/plain"))
-            visitor = self.new_visitor()
+            # The failures of one network count once.
+            visitor = self.new_visitor(**{ADDRESS: f"192.0.2.{number % 12}"})
             page = visitor.open("/account")
             answer = visitor.open(self.button(issuer.name, page), follow=False)
             if answer.status == 302:
@@ -217,8 +219,8 @@ class Endpoints(ConnectionCase):
             pages.append(answer)
         for page in pages:
             self.assertEqual(page.heading.strip(), UNAVAILABLE.format("failing"))
-        # Five of each of the two workers.
-        self.assertLessEqual(len(issuer.asked("token")), 12)
+        # Of twelve networks, a worker meets five with few repetitions.
+        self.assertLessEqual(len(issuer.asked("token")), 16)
         self.assertEqual(pages[-1].status, 503)
         # The other methods are open.
         self.shows(self.visitor.open("/account"), SIGN_IN)

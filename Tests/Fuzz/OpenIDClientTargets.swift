@@ -64,7 +64,9 @@ extension FuzzTarget {
       expect(Set(values.names).count == values.names.count, "a parameter occurs twice")
       expect((1...2_048).contains(callback.state.utf8.count), "a long state")
       switch callback.outcome {
-      case .code(let code): expect((1...4_096).contains(code.utf8.count), "a long code")
+      case .code(let code):
+        expect((1...4_096).contains(code.utf8.count), "a long code")
+        expect((try? CodeGrant(code)) != nil, "a code that no issuer can read")
       case .error(let code, let description):
         expect((1...64).contains(code.utf8.count), "a long error code")
         expect(code.utf8.allSatisfy(\.isVisible), "an error code that splits a line: \(code)")

@@ -225,8 +225,8 @@ import Testing
   @Test func `an access token of another app is refused`() throws {
     let credentials = ClientCredentials(id: "7", secret: .text("s"))
     let facebook = try Fixtures.provider(.facebook)
-    let inspection = try #require(
-      TokenInspection(of: "t&u", credentials, at: facebook))
+    let found = try TokenInspection(of: "t&u", credentials, at: facebook)
+    let inspection = try #require(found)
     #expect(
       inspection.url
         == "https://graph.facebook.com/debug_token?input_token=t%26u&access_token=7%7Cs")
@@ -249,6 +249,12 @@ import Testing
     #expect(throws: OpenIDClientError.self) {
       try verify(#"{"data":{"app_id":"7","is_valid":true}}"#, status: 500)
     }
-    #expect(TokenInspection(of: "t", credentials, at: try Fixtures.provider(.google)) == nil)
+    let google = try TokenInspection(of: "t", credentials, at: Fixtures.provider(.google))
+    #expect(google == nil)
+    for token in ["", "a b", "a\u{0}", "é", String(repeating: "t", count: 16_385)] {
+      #expect(throws: OpenIDClientError.self) {
+        try TokenInspection(of: token, credentials, at: facebook)
+      }
+    }
   }
 }

@@ -10,16 +10,19 @@ import WebTokens
   // MARK: Requests
 
   private func request(
-    _ provider: Provider, _ secret: ClientSecret = .text("s&t"), verifier: String? = "v"
+    _ provider: Provider, _ secret: ClientSecret = .text("s&t"), verifier: String? = verifier
   ) throws -> TokenRequest {
-    try TokenRequest(
-      exchanging: "c+d", redirectURI: "https://app.example/cb?a=1", verifier: verifier,
+    let uri = "https://app.example/cb?a=1"
+    return try TokenRequest(
+      exchanging: CodeGrant("c+d", redirectURI: uri, verifier: verifier),
       ClientCredentials(id: "client", secret: secret), at: provider, now: Fixtures.now)
   }
 
+  private static let verifier = "aZ09-._~" + String(repeating: "v", count: 35)
+
   private let members = [
     "grant_type": "authorization_code", "code": "c+d",
-    "redirect_uri": "https://app.example/cb?a=1", "code_verifier": "v",
+    "redirect_uri": "https://app.example/cb?a=1", "code_verifier": verifier,
   ]
 
   private func values(_ request: TokenRequest) throws -> [String: String] {
@@ -52,9 +55,44 @@ import WebTokens
 
   @Test func `the code of an SDK needs neither redirect URI nor verifier`() throws {
     let request = try TokenRequest(
-      exchanging: "c", redirectURI: nil, verifier: nil, Fixtures.credentials,
-      at: Fixtures.provider(), now: Fixtures.now)
+      exchanging: CodeGrant("c"), Fixtures.credentials, at: Fixtures.provider(), now: Fixtures.now)
     #expect(try values(request) == ["grant_type": "authorization_code", "code": "c"])
+  }
+
+  @Test(
+    arguments: [
+      ("a \u{21}~", nil, nil, nil), (String(repeating: "c", count: 4_096), nil, nil, nil),
+      ("", nil, nil, "it is not 1 to 4096 printable characters of ASCII"),
+      (
+        String(repeating: "c", count: 4_097), nil, nil,
+        "it is not 1 to 4096 printable characters of ASCII"
+      ),
+      ("a\u{0}b", nil, nil, "it is not 1 to 4096 printable characters of ASCII"),
+      ("a\u{7f}", nil, nil, "it is not 1 to 4096 printable characters of ASCII"),
+      ("é", nil, nil, "it is not 1 to 4096 printable characters of ASCII"),
+      ("c", "https://app.example/é", nil, "its redirect_uri has other characters than a URL"),
+      ("c", "https://app.example/ ", nil, "its redirect_uri has other characters than a URL"),
+      ("c", nil, 42, "its code_verifier is not 43 to 128 unreserved characters"),
+      ("c", nil, 128, nil),
+      ("c", nil, 129, "its code_verifier is not 43 to 128 unreserved characters"),
+    ] as [(String, String?, Int?, String?)])
+  func `a text with other characters than its rule allows is not sent on`(
+    code: String, uri: String?, length: Int?, rule: String?
+  ) {
+    let verifier = length.map { String(repeating: "v", count: $0) }
+    let error = (try? CodeGrant(code, redirectURI: uri, verifier: verifier)) == nil ? rule : nil
+    #expect(error == rule)
+    guard let rule else { return }
+    #expect(throws: OpenIDClientError.invalidGrant(rule: rule)) {
+      try CodeGrant(code, redirectURI: uri, verifier: verifier)
+    }
+  }
+
+  @Test(arguments: ["+", "/", "=", " ", "%", "é", "\u{0}"])
+  func `a verifier has unreserved characters only`(other: String) {
+    #expect(throws: OpenIDClientError.self) {
+      try CodeGrant("c", verifier: String(repeating: "v", count: 60) + other)
+    }
   }
 
   @Test func `a signed secret has the claims that Apple demands`() throws {

@@ -28,4 +28,25 @@ import Testing
     breaker.succeed()
     #expect(breaker.isClosed)
   }
+
+  @Test func `one caller opens none, and several do`() {
+    var breaker = CallerCircuitBreaker(after: 3, pause: .seconds(30))
+    for _ in 0..<100 { breaker.fail(for: [1], at: Self.second) }
+    breaker.fail(for: [2], at: Self.second)
+    #expect(breaker.rest(at: Self.second) == .zero)
+    breaker.succeed()
+    for caller in [3, 4] as [UInt8] { breaker.fail(for: [caller], at: Self.second) }
+    #expect(breaker.rest(at: Self.second) == .zero)
+    breaker.fail(for: [5], at: Self.second)
+    #expect(breaker.rest(at: Self.second) == .seconds(30))
+    // After the pause, one caller does not open it again; nor do calls that began before.
+    breaker.fail(for: [6], at: 2 * Self.second)
+    breaker.fail(for: [7], at: 3 * Self.second)
+    for _ in 0..<100 { breaker.fail(for: [1], at: 31 * Self.second) }
+    #expect(breaker.rest(at: 31 * Self.second) == .zero)
+    for caller in [2, 3] as [UInt8] { breaker.fail(for: [caller], at: 31 * Self.second) }
+    #expect(breaker.rest(at: 31 * Self.second) == .seconds(30))
+    breaker.succeed()
+    #expect(breaker.rest(at: 31 * Self.second) == .zero)
+  }
 }

@@ -1,0 +1,105 @@
+"""Attacks on the sign-in at issuers by requests that no honest client sends."""
+
+import unittest
+import urllib.parse
+
+from app_services import COLLECTION, PREFIX
+from asking import ADDRESS, JSON
+from connections import ConnectionCase, browse
+from openid import FORM
+from test_auth0 import Auth0Case
+from test_connections_wires import CHALLENGE, EXCHANGE, REDIRECT, TYPES, VERIFIER
+from upstream import Reply
+
+# Codes and tokens that have other characters than those of RFC 6749, appendix A.
+ODD = ["c\u00f6de", "a\tb", "a\r\nb", "a\u007fb", "\U0001f600", "a\u0000b"]
+
+
+class AttackCase(Auth0Case, ConnectionCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.upstream = cls.connect("oidc", "upstream", email_trust="verified")
+        cls.google = cls.connect("google", email_trust="verified")
+        cls.apple = cls.connect("apple", email_trust="verified", audiences=["com.example.app"])
+        cls.apple.native_clients = ["com.example.app"]
+        cls.facebook = cls.connect("facebook")
+        cls.all = [cls.upstream, cls.google, cls.apple, cls.facebook]
+        cls.site.set_app(app_services_collection=COLLECTION)
+
+    def setUp(self):
+        super().setUp()
+        for issuer in self.all:
+            issuer.is_new(f"{issuer.name}-{self.own_email()}")
+
+    def asked(self):
+        """Returns how many calls about sign-ins the issuers have got."""
+        paths = ["token", "userinfo", "debug_token", "me"]
+        return sum(len(issuer.asked(path)) for issuer in self.all for path in paths)
+
+    def redeem(self, code, address=None, **body):
+        """Exchanges a code at `/v1`."""
+        body = {"connection": "upstream", "code": code, "redirect_uri": REDIRECT,
+                "code_verifier": VERIFIER, **body}
+        return self.post("/v1/login/connection", body,
+                         headers={ADDRESS: address} if address else {})
+
+    def code(self, **parameters):
+        return self.upstream.native_code(**{
+            "redirect_uri": REDIRECT, "code_challenge": CHALLENGE, **parameters})
+
+    def app_services(self, provider, **payload):
+        return self.site.request(
+            "POST", f"{PREFIX}/app/default/auth/providers/oauth2-{provider}/login", payload, JSON)
+
+    def exchange(self, kind, token):
+        body = {"grant_type": EXCHANGE, "client_id": self.native["id"], "subject_token": token,
+                "subject_token_type": TYPES + kind, "scope": "openid"}
+        return self.site.request("POST", "/oauth/token", urllib.parse.urlencode(body), FORM)
+
+
+class Codes(AttackCase):
+    """Codes that some issuers cannot read, and answer with 500."""
+
+    def test_odd_characters_reach_no_issuer(self):
+        for odd in ODD:
+            with self.subTest(repr(odd)):
+                before = self.asked()
+                url, _ = self.begin(self.upstream, visitor := self.new_visitor())
+                page = self.come_back(browse(url).changed(code=odd), visitor)
+                self.assertGreaterEqual(page.status, 400)
+                answers = [
+                    self.redeem(odd), self.redeem(self.code(), code_verifier=odd * 43),
+                    self.app_services("google", authCode=odd),
+                    self.app_services("facebook", accessToken=odd),
+                    self.exchange("apple-authz-code", odd),
+                    self.exchange("facebook-info-session-access-token", odd)]
+                for number, answer in enumerate(answers):
+                    self.assertIn(answer.status, [400, 401, 403, 422], (number, answer.body))
+                self.assertEqual(self.asked(), before)
+        for verifier in ["v" * 42 + "+", "v" * 42 + " ", "v" * 42 + "\u00f6"]:
+            before = self.asked()
+            answer = self.redeem(self.code(), code_verifier=verifier)
+            self.assertIn(answer.status, [401, 422])
+            self.assertEqual(self.asked(), before)
+
+    def test_one_network_closes_no_connection(self):
+        """The issuer answers 500 to each code of a stranger."""
+        real = self.upstream.token
+        self.upstream.token = lambda request: (
+            Reply("down", 500) if request.form["code"].startswith("bad") else real(request))
+        self.addCleanup(delattr, self.upstream, "token")
+        for _ in range(24):
+            self.expect(self.redeem("bad", "192.0.2.1"), 503, "connection_unavailable")
+        for _ in range(4):
+            self.expect(self.redeem(self.code(), "192.0.2.2"), 200)
+        # Networks of one site of IPv6 count as one.
+        for number in range(24):
+            answer = self.redeem("bad", f"2001:db8:1:{number:x}::1")
+            self.expect(answer, 503, "connection_unavailable")
+        for _ in range(4):
+            self.expect(self.redeem(self.code(), "192.0.2.2"), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
