@@ -71,8 +71,11 @@ import Records
   /// Each connection has its own, so that no service can pass for another.
   /// - Source: RFC 9700 section 4.4.2.
   package nonisolated static func uri(of connection: Connection, _ issuer: String) -> String {
-    "\(issuer)u/callback/\(connection.key)"
+    "\(issuer)\(callbackPath)\(connection.key)"
   }
+
+  /// The path of each redirect URI before the name of its connection.
+  private nonisolated static let callbackPath = "u/callback/"
 
   /// Returns the account of the user who comes back from a service.
   ///
@@ -132,13 +135,18 @@ import Records
   ///   - connection: the connection.
   ///   - context: the context of the request.
   /// - Returns: the account.
-  /// - Throws: as `account(from:)`; `.invalidExternalToken` if the service refuses the code, or if the
-  ///   ID token breaks a rule.
+  /// - Throws: as `account(from:)`; `.invalid` for a redirect URI of this server;
+  ///   `.invalidExternalToken` if the service refuses the code, or if the ID token breaks a rule.
   package static func account(
     byCode code: String, redirectURI: String?, verifier: String?, nonce: String?,
     name: StatedName? = nil, of connection: Connection, _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
-    try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
+    // A code for a page of this server was begun in a browser, and only that browser may use it.
+    guard redirectURI?.lowercased().contains("/\(callbackPath)") != true else {
+      let rule = "This is a page of this server. Send the redirect URI of the app."
+      throw .invalid([FieldError("/redirect_uri", "own_page", rule)])
+    }
+    return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
       let grant = try SignInFault.rule { () throws(OpenIDClientError) in
         try CodeGrant(code, redirectURI: redirectURI, verifier: verifier)
       }

@@ -101,5 +101,22 @@ class Codes(AttackCase):
             self.expect(self.redeem(self.code(), "192.0.2.2"), 200)
 
 
+class Stolen(AttackCase):
+    """A code of a browser, which an attacker has read in a log."""
+
+    def test_the_code_of_a_browser_is_not_redeemed_by_an_app(self):
+        own = self.upstream.redirect_uri
+        for uri in [own, own + "?", own + "/", own.upper(), own.replace("127.0.0.1", "localhost"),
+                    own + "#x"]:
+            with self.subTest(uri):
+                code = self.upstream.native_code(redirect_uri=uri)
+                before = self.asked()
+                body = {"connection": "upstream", "code": code, "redirect_uri": uri}
+                answer = self.post("/v1/login/connection", body)
+                self.expect(answer, 422)
+                self.assertEqual(self.asked(), before)
+        self.assertIsNone(self.owner(self.upstream))
+
+
 if __name__ == "__main__":
     unittest.main()
