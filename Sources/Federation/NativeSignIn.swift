@@ -58,6 +58,7 @@ extension Redirects {
   package static func account(
     byAccessToken token: String, of connection: Connection, _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
+    try await countAttempt(context)
     let provider = try await context.upstream.provider(of: connection)
     let credentials = try connection.credentials(context)
     return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in

@@ -87,7 +87,8 @@ import Records
   ///   - context: the context of the request.
   /// - Returns: the account; nil if the user has cancelled.
   /// - Throws: `.redirectStateInvalid`, `.unknownConnection`, `.connectionFailed`,
-  ///   `.connectionUnavailable`, `.identityNotAllowed`, `.freshSignInUnproved`, `.overloaded`.
+  ///   `.connectionUnavailable`, `.identityNotAllowed`, `.freshSignInUnproved`, `.overloaded`,
+  ///   `.tooManyAttempts`, `.databaseUnavailable`.
   package static func account(
     from response: RedirectResponse, in browser: String?, of issuer: String,
     _ context: RequestContext
@@ -96,6 +97,7 @@ import Records
     guard let connection = context.app.connections.named(response.state.connection) else {
       throw .unknownConnection
     }
+    try await countAttempt(context)
     let provider = try await context.upstream.provider(of: connection)
     let state = response.state
     return try await checked(connection, context) { () async throws(SignInFault) in
@@ -146,6 +148,7 @@ import Records
       let rule = "This is a page of this server. Send the redirect URI of the app."
       throw .invalid([FieldError("/redirect_uri", "own_page", rule)])
     }
+    try await countAttempt(context)
     return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
       let grant = try SignInFault.rule { () throws(OpenIDClientError) in
         try CodeGrant(code, redirectURI: redirectURI, verifier: verifier)
@@ -215,6 +218,14 @@ import Records
           of: connection)
       }
     }
+  }
+
+  /// Counts a sign-in for which a service is asked, before it is.
+  ///
+  /// So no network causes calls without end. An ID token causes none: its keys are known.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
+  static func countAttempt(_ context: RequestContext) async throws(Failure) {
+    try await RateLimitSet(RateLimit.ofNetwork(.service, context), context).spend()
   }
 
   /// Runs a sign-in, and maps what is wrong with it; records a failed one in the audit log.

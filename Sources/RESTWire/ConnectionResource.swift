@@ -47,7 +47,7 @@ import Sessions
       gives: .ok(.grant),
       refuses: [
         .unknownConnection, .invalidExternalToken, .connectionFailed, .connectionUnavailable,
-        .identityNotAllowed,
+        .identityNotAllowed, .tooManyAttempts,
         .accountExists, .signUpClosed, .wrongCredentials, .additionalFactorRequired, .deviceFull,
       ],
       "Sign in by a code or an ID token of the SDK of a service"

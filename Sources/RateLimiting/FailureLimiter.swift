@@ -32,6 +32,8 @@ package enum AttemptPurpose: String, CaseIterable {
   case anonymous
   /// Requests for a sign-in at the pages, counted by the user who is signed in there, or by network.
   case authorization
+  /// Codes and access tokens that another service has to judge, counted by network alone.
+  case service
   /// Sign-ins of a user, with any credential, and switches on a device.
   case session
   /// First steps of sign-ins that wait for a second factor, counted by the user.
@@ -251,7 +253,8 @@ package struct LimitSettings: RecordPart {
     // Each is a stored row for an hour. People in an office begin a few sign-ins a day.
     authorizationsPerAddress = read.number(
       "sign_in_pages_per_ip", 1...1_000_000, 1_000,
-      "sign-ins at the hosted pages that begin from one network in an hour"
+      "sign-ins at the hosted pages that begin from one network in an hour; also codes and access "
+        + "tokens of other services from it"
     )
     // Each is a session, often a device, and two events. Scripts sign in at each start.
     signInsPerUser = read.number(

@@ -392,7 +392,7 @@ extension RateLimit {
     let (burst, window) =
       switch purpose {
       case .anonymous: (settings.anonymousPerAddress, Duration.seconds(3_600))
-      case .authorization: (settings.authorizationsPerAddress, .seconds(3_600))
+      case .authorization, .service: (settings.authorizationsPerAddress, .seconds(3_600))
       // A client asks before each sign-in.
       case .lookup: (4 * settings.failuresPerAddress, settings.failureWindow)
       case .resetCode: (settings.failuresPerIdentifier, settings.failureWindow)

@@ -118,5 +118,43 @@ class Stolen(AttackCase):
         self.assertIsNone(self.owner(self.upstream))
 
 
+class Limits(AttackCase):
+    """Calls to issuers that a stranger causes."""
+
+    def limited(self, send, name):
+        """Checks that a network causes as many calls as it may, and is then refused."""
+        self.settings(sign_in_pages_per_ip=3)
+        before = self.asked()
+        answers = [send() for _ in range(9)]
+        self.assertEqual(answers[-1].status, 429, (name, answers[-1].body))
+        self.assertLessEqual(self.asked() - before, 3 * 2)
+
+    def test_codes_are_limited_by_network(self):
+        self.limited(lambda: self.redeem("forged", "192.0.2.81"), "native")
+
+    def test_access_tokens_are_limited_by_network(self):
+        self.limited(lambda: self.site.request(
+            "POST", f"{PREFIX}/app/default/auth/providers/oauth2-facebook/login",
+            {"accessToken": "forged"}, {**JSON, ADDRESS: "192.0.2.82"}), "facebook")
+
+    def test_ways_back_are_limited_by_network(self):
+        """A user who is signed in comes back with one response as often as the user likes."""
+        visitor = self.new_visitor(**{ADDRESS: "192.0.2.83"})
+        self.sign_up(self.own_email(), visitor=visitor)
+        answer = visitor.open("/account/connect/upstream", follow=False)
+        back = browse(answer.location).changed(code="forged")
+        location = visitor.open(back.path, follow=False).location
+        self.limited(lambda: visitor.open(location), "account")
+
+    def test_id_tokens_of_unknown_keys_cause_few_calls(self):
+        self.upstream.lie(signing="unknown")
+        token = self.upstream.native_token()
+        before = len(self.upstream.requests)
+        for _ in range(12):
+            self.expect(self.post("/v1/login/jwt", {"token": token}), 401)
+        # The discovery document and the keys, and one fetch of newer keys, by each of two workers.
+        self.assertLessEqual(len(self.upstream.requests) - before, 6)
+
+
 if __name__ == "__main__":
     unittest.main()
