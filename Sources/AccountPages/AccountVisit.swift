@@ -3,6 +3,7 @@ import Encoding
 import EventLoop
 import HTTP
 import HostedPages
+import JSON
 import Localization
 import OpenID
 import Pages
@@ -48,15 +49,17 @@ typealias Page = Pages.Page
   ///
   /// - Parameters:
   ///   - pattern: the path.
+  ///   - page: the path of the page whose link the user must have followed; nil for any.
   ///   - isFresh: whether the user must have authenticated within the last minutes.
   ///   - summary: what the page shows.
   ///   - show: returns the response.
   /// - Returns: the route.
   nonisolated static func show(
-    _ pattern: String, isFresh: Bool = false, _ summary: String,
+    _ pattern: String, from page: LocalPath? = nil, isFresh: Bool = false, _ summary: String,
     _ show: @escaping @EventLoop (AccountVisit) async throws(Failure) -> Response
   ) -> Route {
     Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
+      if let page, call.isFromOtherSite { return call.redirect(to: page) }
       try await call.keepWayBack()
       guard let visit = try await AccountVisit(call) else { return try await signIn(call) }
       do throws(Failure) {
@@ -245,6 +248,16 @@ typealias Page = Pages.Page
     guard users.isEmpty else { return call.redirect(to: SwitchPages.path) }
     let page = String(call.request.path)
     return try await call.beginSignIn(AuthorizationRequest(client: .pages, redirect: page))
+  }
+}
+
+extension Call {
+  /// Whether a page of another site has sent the browser here; false if the browser does not state it.
+  ///
+  /// - Source: W3C Fetch Metadata Request Headers section 2.4.
+  fileprivate var isFromOtherSite: Bool {
+    guard let site = request.field(FieldName("Sec-Fetch-Site")) else { return false }
+    return !["same-origin", "none"].contains(where: site.hasSameBytes)
   }
 }
 

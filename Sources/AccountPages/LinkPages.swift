@@ -22,8 +22,9 @@ import Localization
   private nonisolated static let list = LocalPath(checked: IdentityPages.path)
 
   nonisolated static let routes = [
-    AccountVisit.show(startPath, isFresh: true, "Send the browser to another service to link it") {
-      (visit) async throws(Failure) in
+    AccountVisit.show(
+      startPath, from: list, isFresh: true, "Send the browser to another service to link it"
+    ) { (visit) async throws(Failure) in
       guard let connection = visit.app.connections.named(visit.call.text("connection")) else {
         return visit.call.redirect(to: list)
       }

@@ -24,8 +24,10 @@ import WireKit
   private nonisolated static let target = PageState.Value.target.rawValue
 
   nonisolated static let routes = [
-    AccountVisit.show(startPath, "Send the browser to another service to confirm the user") {
-      (visit) async throws(Failure) in
+    AccountVisit.show(
+      startPath, from: ConfirmationPages.page,
+      "Send the browser to another service to confirm the user"
+    ) { (visit) async throws(Failure) in
       let next = ConfirmationPages.next(FormValues(visit.call.request.query)?[target])
       guard let connection = visit.app.connections.named(visit.call.text("connection")) else {
         return visit.call.redirect(to: ConfirmationPages.path(to: next.text))

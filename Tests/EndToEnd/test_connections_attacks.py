@@ -5,7 +5,7 @@ import urllib.parse
 
 from app_services import COLLECTION, PREFIX
 from asking import ADDRESS, JSON
-from connections import ConnectionCase, browse
+from connections import CONFIRM, IDENTITIES, ConnectionCase, browse
 from openid import FORM
 from test_auth0 import Auth0Case
 from test_connections_wires import CHALLENGE, EXCHANGE, REDIRECT, TYPES, VERIFIER
@@ -154,6 +154,23 @@ class Limits(AttackCase):
             self.expect(self.post("/v1/login/jwt", {"token": token}), 401)
         # The discovery document and the keys, and one fetch of newer keys, by each of two workers.
         self.assertLessEqual(len(self.upstream.requests) - before, 6)
+
+
+class Starts(AttackCase):
+    """Pages of other sites that send a signed-in user to an issuer."""
+
+    def test_a_link_begins_by_a_click_on_the_account_page(self):
+        self.sign_up(self.own_email())
+        for path, heading in [("/account/connect/upstream", IDENTITIES),
+                              ("/account/confirm/connect/upstream?target=/account/password", CONFIRM)]:
+            for site in ["cross-site", "same-site", "other"]:
+                with self.subTest(path, site=site):
+                    page = self.visitor.send("GET", path, **{"Sec-Fetch-Site": site})
+                    self.assertFalse(page.location)
+                    self.shows(page, heading)
+            for site in ["same-origin", "none"]:
+                answer = self.visitor.send("GET", path, follow=False, **{"Sec-Fetch-Site": site})
+                self.assertTrue(answer.location.startswith(self.upstream.base), answer.text)
 
 
 if __name__ == "__main__":
