@@ -149,7 +149,8 @@ let package = Package(
     .target(
       name: "OpenIDClient",
       dependencies: [
-        "Encoding", "HTTP", "JSON", "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
+        "DomainNames", "Encoding", "HTTP", "JSON", "WebTokens",
+        .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain
     ),
@@ -280,9 +281,9 @@ let package = Package(
     .target(
       name: "Federation",
       dependencies: [
-        "Accounts", "Encoding", "EventLoop", "HTTP", "IdentitySubjects", "JSON", "OpenIDClient",
-        "Outbound", "Postgres", "RateLimiting", "Records", "Runtime", "Sessions", "Tenancy",
-        "WebTokens",
+        "Accounts", "DomainNames", "Encoding", "EventLoop", "HTTP", "IdentitySubjects", "JSON",
+        "OpenIDClient", "Outbound", "Postgres", "RateLimiting", "Records", "Runtime", "Sessions",
+        "Tenancy", "WebTokens",
       ],
       swiftSettings: domain
     ),

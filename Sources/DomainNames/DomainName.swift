@@ -18,6 +18,12 @@ package enum DomainName {
     return form
   }
 
+  /// Returns whether two spellings are of one domain; false for text that is no domain.
+  package static func areSame(_ one: String, _ other: String) -> Bool {
+    guard let one = ascii(one), let other = ascii(other) else { return false }
+    return one.utf8.elementsEqual(other.utf8)
+  }
+
   /// Returns the form of an ASCII domain that people read.
   ///
   /// It is in Unicode, unless a label mixes scripts or the domain has no Unicode form.

@@ -64,10 +64,15 @@ import Records
   }
 
   /// Returns the user who has the proved address of the account; nil without one.
+  ///
+  /// The database may fold an address that no user could have to that of a user.
   private func ownerOfAddress(
     _ context: RequestContext
   ) async throws(Failure) -> (user: UserID, isCertain: Bool)? {
-    guard identity.provesEmail, let email = identity.profile["email"]?.string else { return nil }
+    let isMixed = context.app.accountSettings.allowsMixedScripts
+    guard identity.provesEmail, let email = identity.profile["email"]?.string,
+      EmailAddress.fault(in: email, at: "/email", mixed: isMixed) == nil
+    else { return nil }
     return try await Accounts.owner(of: EmailAddress(email, context), context)
   }
 

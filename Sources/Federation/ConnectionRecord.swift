@@ -1,3 +1,4 @@
+import DomainNames
 import Encoding
 package import EventLoop
 import Glibc
@@ -306,7 +307,7 @@ extension Stored<ConnectionRecord> {
 
   /// Whether the users with an address are led to it as soon as they have entered the address.
   package func isOf(domain: String) -> Bool {
-    record.domains.contains { $0.lowercased().hasSameBytes(as: domain.lowercased()) }
+    record.domains.contains { DomainName.areSame($0, domain) }
   }
 
   /// The scopes that each of its redirects asks for: its own, or those of its preset.

@@ -22,6 +22,12 @@ enum ProfileText {
     return text
   }
 
+  /// Returns the part of an address after the last `@`.
+  static func domain(ofEmail email: String) -> String? {
+    guard let at = email.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
+    return String(email[email.utf8.index(after: at)...])
+  }
+
   static func domain(_ text: String) -> String? {
     (1...253).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisible) ? text : nil
   }

@@ -1,3 +1,4 @@
+import DomainNames
 import Encoding
 package import JSON
 import WebTokens
@@ -109,12 +110,10 @@ package struct ProviderProfile: Sendable {
   ) throws(OpenIDClientError) {
     guard tenants.isEmpty || tenants.contains(where: isOfTenant) else { throw .tenantNotAllowed }
     guard !domains.isEmpty else { return }
-    let address = trustedEmail(trust)?.split(separator: "@").last.map(String.init)
-    let allowed = Set(domains.map { Array($0.lowercased().utf8) })
     // An organization may have addresses of domains that are not its own.
-    guard let own = hostedDomain ?? address, allowed.contains(Array(own.lowercased().utf8)) else {
-      throw .domainNotAllowed
-    }
+    guard let own = hostedDomain ?? trustedEmail(trust).flatMap(ProfileText.domain(ofEmail:)),
+      domains.contains(where: { DomainName.areSame($0, own) })
+    else { throw .domainNotAllowed }
   }
 
   private func isOfTenant(_ allowed: String) -> Bool {
@@ -137,7 +136,10 @@ extension EmailRule {
     case .claim: address.isFlagged
     case .authority(let ownDomain):
       address.isFlagged
-        && (hostedDomain != nil || address.email.lowercased().hasSuffix("@\(ownDomain)"))
+        && (hostedDomain != nil
+          || ProfileText.domain(ofEmail: address.email).map {
+            DomainName.areSame($0, ownDomain)
+          } == true)
     case .always: true
     case .never: false
     }

@@ -173,5 +173,33 @@ class Starts(AttackCase):
                 self.assertTrue(answer.location.startswith(self.upstream.base), answer.text)
 
 
+class Addresses(AttackCase):
+    """Addresses of issuers that look like that of a user here."""
+
+    def test_an_address_that_no_user_may_have_matches_none(self):
+        issuer = self.connect("oidc", "kelvin", email_trust="verified", link="auto")
+        email = "kate-" + self.own_email()
+        user = self.verified(email)["user_id"]
+        for twin in ["\u212aate-" + self.own_email(), "\uff4bate-" + self.own_email()]:
+            with self.subTest(twin):
+                issuer.is_new(twin)
+                page, _ = self.go(issuer, self.new_visitor())
+                self.assertNotEqual(self.owner(issuer), user)
+                self.assertNotIn("already have an account", page.heading)
+
+    def test_domains_have_one_form(self):
+        issuer = self.connect("oidc", "umlaut", email_trust="verified",
+                              domains=["xn--mnchen-3ya.example"])
+        for email in ["a@m\u00fcnchen.example", "b@XN--MNCHEN-3YA.example", "c@M\u00dcNCHEN.example"]:
+            with self.subTest(email):
+                issuer.is_new(email)
+                self.assertTrue(self.signed_in_at(issuer, self.new_visitor())["sub"])
+        # People type either spelling.
+        visitor = self.new_visitor()
+        visitor.open("/account")
+        page = visitor.submit(email="d@m\u00fcnchen.example")
+        self.assertIn(f"/connect/{issuer.name}", page.body.decode())
+
+
 if __name__ == "__main__":
     unittest.main()

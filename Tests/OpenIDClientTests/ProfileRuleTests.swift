@@ -137,7 +137,8 @@ import Testing
       ("ada@corp.example", true, "corp.example", true),
       ("ada@corp.example", false, "corp.example", false), ("ada@notgmail.com", true, nil, false),
       ("ada@gmail.com.example", true, nil, false), ("ada@corp.example", true, "", false),
-      ("ada@corp.example", true, 7, false),
+      ("ada@corp.example", true, 7, false), ("ada@\u{ff47}mail.com", true, nil, true),
+      ("ada@gmail.com\u{301}", true, nil, false),
     ] as [(String, Bool, JSON?, Bool)])
   func `Google speaks for its own domain, and for those of Workspace`(
     email: String, isFlagged: Bool, domain: JSON?, isVerified: Bool
@@ -182,6 +183,17 @@ import Testing
     #expect(isAllowed(stranger, domains: ["corp.example"], trust: .always))
     #expect(!isAllowed(stranger, domains: ["corp.example"], trust: .never))
     #expect(!isAllowed(try google([:]), domains: ["corp.example"]) && isAllowed(stranger))
+  }
+
+  @Test(arguments: [
+    ("münchen.example", true), ("MÜNCHEN.example", true), ("XN--mnchen-3YA.example", true),
+    ("mu\u{308}nchen.example", true), ("munchen.example", false), ("xn--a.example", false),
+  ])
+  func `a domain is compared by the one form of all its spellings`(
+    domain: String, matches: Bool
+  ) throws {
+    let user = try profile(.oidc, ["email": .string("a@\(domain)"), "email_verified": true])
+    #expect(isAllowed(user, domains: ["xn--mnchen-3ya.example"]) == matches)
   }
 
   private static let consumers = "9188040d-6c67-4c5b-b112-36a304b66dad"
