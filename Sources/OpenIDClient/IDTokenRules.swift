@@ -93,7 +93,7 @@ package struct IDTokenRules: Sendable {
 
   /// Returns the session at the issuer; nil if the claims name none.
   static func sessionID(in claims: JSONObject) -> String? {
-    claims["sid"]?.string.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil }
+    claims["sid"]?.string.flatMap { ProfileText.isSubject($0) ? $0 : nil }
   }
 
   func issuer(of claims: JSONObject) throws(OpenIDClientError) -> String {

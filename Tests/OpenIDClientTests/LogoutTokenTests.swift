@@ -29,6 +29,14 @@ import WebTokens
     #expect(session.subject == nil && session.sessionID == "s")
   }
 
+  @Test(arguments: ["", "a\u{0}b", "a\nb", String(repeating: "s", count: 256)])
+  func `a session has the characters of a subject`(session: String) throws {
+    #expect(try read(["sid": .string(session)]).sessionID == nil)
+    #expect(throws: OpenIDClientError.self) {
+      try read(["sid": .string(session), "sub": nil])
+    }
+  }
+
   @Test func `a clock that is ahead names no time in the future`() throws {
     let ahead = try read(["iat": .number(JSONNumber(Fixtures.now + 30))])
     #expect(ahead.issuedAt == Fixtures.now)
