@@ -22,6 +22,8 @@ import WireKit
   private nonisolated static let base =
     "\(AppServicesWire.appPrefix)/auth/providers/{provider}"
   private nonisolated static let ticket = "ticket"
+  /// The flow of the form that confirms a link.
+  private nonisolated static let linkFlow = "app services link"
 
   nonisolated static let routes = [
     Route(
@@ -29,6 +31,12 @@ import WireKit
       summary: "Send the browser to a provider, or return the URL at which the user links"
     ) { (call) async throws(Failure) in
       try await shown(call) { () async throws(Failure) in try await start(call) }
+    },
+    Route(
+      .post, "\(base)/link", access: .open, body: .form, isCrossOrigin: false,
+      summary: "Send the browser of a user who links to a provider"
+    ) { (call) async throws(Failure) in
+      try await shown(call) { () async throws(Failure) in try await link(call) }
     },
     Route(
       .get, "\(base)/connected", access: .open, isCrossOrigin: false,
@@ -42,8 +50,12 @@ import WireKit
   private static func shown(
     _ call: Call, _ work: @EventLoop () async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
-    do throws(Failure) { return try await work() } catch .redirectStateInvalid {
-      call.failure = .redirectStateInvalid
+    do throws(Failure) { return try await work() } catch {
+      switch error {
+      case .redirectStateInvalid, .formForged, .cookiesNeeded: break
+      default: throw error
+      }
+      call.failure = error
       return call.response(with: .expired(restart: nil), .badRequest)
     }
   }
@@ -63,12 +75,7 @@ import WireKit
         "the redirect would not find the app at this host; add a host to the app, and use it as baseUrl"
       ).response(to: call)
     }
-    if let text = query[ticket] {
-      guard let content = try await LinkTicket.use(text, context),
-        let errand = Errand(content, of: connection, context)
-      else { throw .redirectStateInvalid }
-      return await redirect(errand, to: connection, call)
-    }
+    if let text = query[ticket] { return try await ask(text, connection, call) }
     let redirect = query["redirect"] ?? ""
     guard connection.appServicesRedirects.contains(where: redirect.hasSameBytes) else {
       return call.response(
@@ -98,6 +105,46 @@ import WireKit
     return response
   }
 
+  /// Asks the user of a ticket before the link.
+  ///
+  /// The client has opened this page by a URL, which a stranger could have sent to another person.
+  private static func ask(
+    _ text: String, _ connection: Connection, _ call: Call
+  ) async throws(Failure) -> Response {
+    let context = call.context
+    guard let content = LinkTicket.content(of: text, context),
+      let errand = Errand(content, of: connection, context), let device = errand.device,
+      let (user, session) = errand.link, let path = LocalPath("\(folder(of: call))/link")
+    else { throw .redirectStateInvalid }
+    context.principal = Principal(user, session, device, in: context.app.id, scopes: .user)
+    let profile: Profile
+    do throws(Failure) { profile = try await Profiles.read(of: user, context) } catch .sessionEnded
+    {
+      throw .redirectStateInvalid
+    }
+    let person = Person(
+      name: profile.name, email: profile.email, picture: call.image(profile.picture))
+    let target = call.target(path, of: linkFlow, [HiddenField(ticket, text)])
+    return call.response(with: .linkIdentity(target, issuer: connection.label, to: person))
+  }
+
+  /// Sends the browser of the user to the provider.
+  private static func link(_ call: Call) async throws(Failure) -> Response {
+    let form = try call.form(of: linkFlow)
+    let context = call.context
+    guard let provider = Provider(rawValue: call.text("provider")),
+      let connection = provider.connection(in: context.app),
+      let content = try await LinkTicket.use(form[ticket] ?? "", context),
+      let errand = Errand(content, of: connection, context)
+    else { throw .redirectStateInvalid }
+    return await redirect(errand, to: connection, call)
+  }
+
+  /// Returns the path of a request without its last part.
+  private static func folder(of call: Call) -> String {
+    call.request.path.split(separator: "/").dropLast().map { "/\($0)" }.joined()
+  }
+
   /// Returns whether the redirect URI of connections, which names no app, is one of the app.
   private static func leadsBack(_ call: Call) async throws(Failure) -> Bool {
     do throws(Failure) {
@@ -122,16 +169,19 @@ import WireKit
   private static func redirect(
     _ errand: Errand, to connection: Connection, _ call: Call
   ) async -> Response {
-    let path = "\(call.request.path.split(separator: "/").dropLast().map { "/\($0)" }.joined())"
     do throws(Failure) {
       let state = RedirectState(
-        connection, to: "\(path)/connected", note: JSON.object(errand.json(call.context)).text)
+        connection, to: "\(folder(of: call))/connected",
+        note: JSON.object(errand.json(call.context)).text)
       var wishes = Redirects.Wishes()
       wishes.choosesAccount = errand.link != nil
       let url = try await Redirects.url(
         at: connection, state, in: call.browser.key.text, of: call.issuer, wishes, call.context)
       errand.begin(call)
-      return call.redirect(toService: url)
+      guard call.request.method == .post, let destination = Destination(url: url) else {
+        return call.redirect(toService: url)
+      }
+      return call.response(with: .handOver(to: destination, client: connection.label))
     } catch {
       return errand.response(to: error, call)
     }

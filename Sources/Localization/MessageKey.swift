@@ -71,7 +71,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case addAddress, addAddressIntroduction
   case changePassword, changePasswordText
   case turnOffAuthenticator, turnOffAuthenticatorText, replaceRecoveryCodes
-  case replaceRecoveryCodesText, createCodes, unlinkIdentity, unlinkIdentityText
+  case replaceRecoveryCodesText, createCodes, linkIdentity, linkIdentityText, unlinkIdentity,
+    unlinkIdentityText
   case removeApplication, removeApplicationText, downloadIntroduction, downloadData
   case deleteAccount, deleteAccountText, deleteAccountIntroduction, deletesData, endsSessions
   case downloadFirst, typeAddress, deleteForever
@@ -162,7 +163,8 @@ extension MessageKey {
     case .consentTarget: ["target"]
     case .usedByClients: ["clients"]
     case .linkedOn, .grantedOn: ["day"]
-    case .unlinkIdentityText, .issuerLoginMethod, .continueWith, .signedInWith, .connectionFailed,
+    case .linkIdentityText, .unlinkIdentityText, .issuerLoginMethod, .continueWith, .signedInWith,
+      .connectionFailed,
       .connectionFailedText, .connectionUnavailable, .connectionRefused, .connectionNotAllowedText,
       .connectionNotConfirmedText,
       .connectionSignUpClosedText, .connectionAddressTakenText, .accountExistsText, .linkingNotice,

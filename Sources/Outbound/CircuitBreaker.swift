@@ -46,8 +46,8 @@ package struct CircuitBreaker: Sendable {
 
 /// Stops the calls to a receiver that fails for several callers in a row, until a pause is over.
 ///
-/// What a caller sends can make some receivers fail. So the failures of one caller count once, and
-/// after a pause, several have to meet a failure again. A success ends all of that.
+/// A caller can make some receivers fail by the content of its call. So the failures of one caller
+/// count once, and after a pause, several have to meet a failure again. A success ends all of that.
 package struct CallerCircuitBreaker: Sendable {
   /// The callers whose failures open it.
   private let threshold: Int

@@ -12,6 +12,9 @@ from openid import target
 
 REDIRECT = "https://shop.example.com/handled.html"
 STATE = "abcdefghijkl"
+# Texts of the pages.
+LINK_AN_ACCOUNT = "Link an account"
+HAND_OVER = "One moment"
 
 
 def result(url):
@@ -155,34 +158,89 @@ class Redirects(RealmCase):
         self.assertTrue(party.code(self.come_back(browse(url))))
         self.taken(result(target(self.come_back(other))))
 
-    def test_a_guest_links(self):
-        guest = self.app.log_in("anon-user")
+    def ticket(self, user, issuer=None):
+        """Asks for a link as realm-web does. Returns the path of the page that it opens."""
         answer = self.site.request(
-            "GET", self.path(link="true", providerRedirectHeader="true"),
-            headers={"Origin": "https://shop.example.com"}, token=guest.access)
+            "GET", self.path((issuer or self.google).preset, link="true", providerRedirectHeader="true"),
+            headers={"Origin": "https://shop.example.com"}, token=user.access)
         self.assertEqual(answer.status, 200, answer.body)
         location = answer.headers["X-Baas-Location"]
         self.assertTrue(location.startswith(f"http://127.0.0.1:{self.site.port}/"), location)
-        self.assertNotIn(guest.access, location)
-        path = location.removeprefix(f"http://127.0.0.1:{self.site.port}")
-        answer = self.visitor.open(path, follow=False)
-        found = result(target(self.come_back(browse(answer.location))))
+        self.assertNotIn(user.access, location)
+        return location.removeprefix(f"http://127.0.0.1:{self.site.port}")
+
+    def confirm(self, page, visitor=None, **options):
+        """Presses the button of the page. Returns the URL at the issuer."""
+        self.shows(page, LINK_AN_ACCOUNT)
+        answer = (visitor or self.visitor).submit("/link", **options)
+        self.shows(answer, HAND_OVER)
+        return answer.links["Continue"]
+
+    def test_a_guest_links(self):
+        guest = self.app.log_in("anon-user")
+        path = self.ticket(guest)
+        page = self.visitor.open(path, follow=False)
+        self.assertNotIn("Cross-Origin-Opener-Policy", page.headers)
+        found = result(target(self.come_back(browse(self.confirm(page)))))
         self.assertEqual(self.taken(found)[2], guest.id)
         self.assertEqual(self.owner(self.google), guest.id)
         # The ticket is used up.
-        again = self.new_visitor().open(path, follow=False)
-        self.assertFalse((again.location or "").startswith(self.google.base))
+        visitor = self.new_visitor()
+        visitor.open(path, follow=False)
+        answer = visitor.submit("/link")
+        self.assertEqual((answer.status, answer.location), (400, None))
+        self.assertNotIn(self.google.base, answer.body.decode())
         self.assertEqual(self.taken(self.went(self.google, self.new_visitor()))[2], guest.id)
+
+    def test_a_link_needs_a_click_of_the_person_at_the_browser(self):
+        """An attacker sends the URL of an own link, so that the account of the victim is linked to it."""
+        email = self.own_email()
+        self.expect(self.register(email), 201)
+        attacker = self.app.log_in("local-userpass", username=email, password="correct horse")
+        path = self.ticket(attacker)
+        before = len(self.google.requests)
+        page = self.visitor.open(path, follow=False)
+        self.shows(page, LINK_AN_ACCOUNT)
+        # The page names both accounts, and nothing has begun.
+        self.assertIn(email, page.text)
+        self.assertIn("Google", page.text)
+        self.assertIsNone(page.location)
+        self.assertNotIn(self.google.base, page.body.decode())
+        # Neither another site nor another browser presses the button.
+        form = self.visitor.form("/link")
+        for visitor, origin in [(self.visitor, "https://evil.example.com"),
+                                (self.new_visitor(), True), (self.opened(path), True)]:
+            visitor.page = visitor.page or page
+            form.fields = dict(page.forms[0].fields)
+            body = self.visitor.body(form)
+            answer = visitor.send(
+                "POST", form.action, body, follow=False,
+                Origin=visitor.origin if origin is True else origin,
+                **{"Content-Type": "application/x-www-form-urlencoded"})
+            self.assertEqual((answer.status, answer.location), (400, None), answer.text)
+            self.assertNotIn(self.google.base, answer.body.decode())
+        self.assertEqual(len(self.google.requests), before)
+        self.confirm(page)
+
+    def opened(self, path):
+        """Returns another browser that has opened a page."""
+        visitor = self.new_visitor()
+        visitor.open(path, follow=False)
+        return visitor
+
+    def test_a_link_of_a_session_that_has_ended(self):
+        guest = self.app.log_in("anon-user")
+        path = self.ticket(guest)
+        self.site.dossier("user", "logout", guest.id, "--yes")
+        page = self.visitor.open(path, follow=False)
+        self.assertEqual((page.status, page.location, page.forms), (400, None, []))
 
     def test_a_link_of_the_identity_of_another_user(self):
         owner = self.taken(self.went(self.google))[2]
         guest = self.app.log_in("anon-user")
-        answer = self.site.request(
-            "GET", self.path(link="true", providerRedirectHeader="true"), token=guest.access)
         self.visitor = self.new_visitor()
-        answer = self.visitor.open(urllib.parse.urlsplit(
-            answer.headers["X-Baas-Location"])._replace(scheme="", netloc="").geturl(), follow=False)
-        found = result(target(self.come_back(browse(answer.location))))
+        page = self.visitor.open(self.ticket(guest), follow=False)
+        found = result(target(self.come_back(browse(self.confirm(page)))))
         self.assertEqual(found, {
             "_baas_state": STATE,
             "_baas_error": "invalid user link request: the identity belongs to another user"})

@@ -119,6 +119,11 @@ extension Fixtures {
       ),
     ]
     return [
+      (
+        "link-identity",
+        .linkIdentity(target(), issuer: text("Google"), to: Person(name: name, email: email))
+      ),
+      ("link-identity-guest", .linkIdentity(target(), issuer: text("Google"), to: Person())),
       ("identities-link", .identities(identities, connections: connections, back: back)),
       (
         "identities-taken",

@@ -7,11 +7,13 @@ import Tenancy
 
 /// The permission of a user for one link, which a browser shows in place of the access token.
 ///
-/// A page asks for it with the access token, and then opens a URL with it. So the URL has no token.
+/// A page asks for it with the access token, and then opens a URL with it. So the URL has no token. A
+/// stranger can send such a URL, so the user must confirm the link there.
 @EventLoop package enum LinkTicket {
-  private nonisolated static let lifetime = Duration.seconds(60)
+  /// The user reads a page meanwhile.
+  private nonisolated static let lifetime = Duration.seconds(300)
 
-  /// Returns a new ticket, which can be used once, within a minute.
+  /// Returns a new ticket, which can be used once, within five minutes.
   ///
   /// - Parameters:
   ///   - content: what the ticket keeps for its use.
@@ -32,6 +34,11 @@ import Tenancy
     return try context.keys.master.sealedText(ticket, as: name(context), for: lifetime)
   }
 
+  /// Returns what a ticket keeps, and does not use it up; nil if it is forged or expired.
+  package static func content(of text: String, _ context: RequestContext) -> JSONObject? {
+    opened(text, context)?["content"]?.object
+  }
+
   /// Uses a ticket up.
   ///
   /// - Returns: what it has kept; nil if it is forged, used or expired.
@@ -39,13 +46,20 @@ import Tenancy
   package static func use(
     _ text: String, _ context: RequestContext
   ) async throws(Failure) -> JSONObject? {
-    guard let (ticket, hasExpired) = context.keys.master.openedText(text, as: name(context)),
-      !hasExpired, let flow = ticket["flow"]?.string.flatMap({ FlowID($0) }),
+    guard let ticket = opened(text, context),
+      let flow = ticket["flow"]?.string.flatMap({ FlowID($0) }),
       let user = ticket["user"]?.string.flatMap({ UserID($0) })
     else { return nil }
     let used = try await context.write(
       LinkTicketQueries.use, FlowPlace(of: user), context.app.id, flow)
     return used.isEmpty ? nil : ticket["content"]?.object
+  }
+
+  private static func opened(_ text: String, _ context: RequestContext) -> JSON? {
+    guard let (ticket, hasExpired) = context.keys.master.openedText(text, as: name(context)),
+      !hasExpired
+    else { return nil }
+    return ticket
   }
 
   private static func name(_ context: RequestContext) -> String { "link ticket \(context.app.id)" }

@@ -93,6 +93,17 @@ extension Page {
     return page
   }
 
+  /// Asks before an account of an issuer is linked to a user, whose client has led here.
+  ///
+  /// A stranger could have sent the URL. So the page names the user.
+  package static func linkIdentity(_ target: FormTarget, issuer: String, to person: Person) -> Page
+  {
+    var page = asking(.linkIdentity, target, [], .link)
+    page.introduction = [about(issuer, .linkIdentityText)]
+    page.body.insert(.person(person), at: 0)
+    return page
+  }
+
   /// Returns the page of a sign-in after which an account of an issuer is linked.
   package func linking(_ issuer: String) -> Page {
     var page = self
