@@ -48,7 +48,7 @@ import Records
         accessToken: tokens.accessToken)
       claims = try await Redirects.verified(token, by: rules, at: provider, of: connection, context)
     }
-    if isFresh { try Self.requireFresh(claims, context) }
+    if isFresh { try Redirects.requireFresh(claims, context) }
     let userinfo = try await Self.userinfo(
       after: claims, tokens.accessToken, credentials, at: provider, of: connection, context)
     return try SignInFault.rule { () throws(OpenIDClientError) in
@@ -85,11 +85,13 @@ import Records
       try await context.upstream.send(call, to: connection, from: context.address)
     }
   }
+}
 
+extension Redirects {
   /// Checks that a service states that the user has just authenticated there.
   ///
   /// A silent redirect gets a new `iat` too, so only `auth_time` counts.
-  private static func requireFresh(
+  static func requireFresh(
     _ claims: IDTokenClaims?, _ context: RequestContext
   ) throws(SignInFault) {
     let age = context.app.sessionSettings.proofLifetime.wholeSeconds
@@ -97,9 +99,7 @@ import Records
       throw .failure(.freshSignInUnproved)
     }
   }
-}
 
-extension Redirects {
   /// Verifies an ID token, and returns its claims.
   static func verified(
     _ text: String, by rules: IDTokenRules, at provider: Provider, of connection: Connection,

@@ -135,13 +135,15 @@ import Records
   ///   - nonce: the nonce of the request; nil for none.
   ///   - name: a name that came with it unsigned, for a new user; nil for none.
   ///   - connection: the connection.
+  ///   - isFresh: whether the user must have authenticated there just now.
   ///   - context: the context of the request.
   /// - Returns: the account.
   /// - Throws: as `account(from:)`; `.invalid` for a redirect URI of this server;
   ///   `.invalidExternalToken` if the service refuses the code, or if the ID token breaks a rule.
   package static func account(
     byCode code: String, redirectURI: String?, verifier: String?, nonce: String?,
-    name: StatedName? = nil, of connection: Connection, _ context: RequestContext
+    name: StatedName? = nil, of connection: Connection, isFresh: Bool = false,
+    _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
     // A code for a page of this server was begun in a browser, and only that browser may use it.
     guard redirectURI?.lowercased().contains("/\(callbackPath)") != true else {
@@ -164,7 +166,7 @@ import Records
       exchange.client = others.isEmpty ? nil : others.removeFirst()
       while true {
         do throws(SignInFault) {
-          return try await exchange.account(at: provider, of: connection, isFresh: false, context)
+          return try await exchange.account(at: provider, of: connection, isFresh: isFresh, context)
         } catch .engine(.refused) where !others.isEmpty {
           exchange.client = others.removeFirst()
         }
@@ -199,12 +201,13 @@ import Records
   ///   - nonce: the nonce of the request; nil for none.
   ///   - name: a name that came with it unsigned, for a new user; nil for none.
   ///   - connection: the connection.
+  ///   - isFresh: whether the user must have authenticated there just now.
   ///   - context: the context of the request.
   /// - Returns: the account.
   /// - Throws: as `account(byCode:)`.
   package static func account(
     byToken token: String, nonce: String?, name: StatedName? = nil, of connection: Connection,
-    _ context: RequestContext
+    isFresh: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
     let provider = try await context.upstream.provider(of: connection)
     return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
@@ -212,6 +215,7 @@ import Records
         provider, audiences: [connection.clientID] + connection.audiences,
         nonce: nonce.map { .valueOrHash($0) } ?? .unused, accessToken: nil)
       let claims = try await verified(token, by: rules, at: provider, of: connection, context)
+      if isFresh { try requireFresh(claims, context) }
       return try SignInFault.rule { () throws(OpenIDClientError) in
         ConnectedAccount(
           try profile(claims, [], at: provider, of: connection, stated: name), claims,

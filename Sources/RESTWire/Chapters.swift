@@ -91,8 +91,7 @@ extension RESTWire {
       chapters.flatMap(\.operations).flatMap(\.problems)
         + ErrorType.types(
           .routeNotFound, .methodNotAllowed, .internalOnly, .wireDisabled, .userBlocked,
-          .noHostName, .grantExists, .redirectStateInvalid, .freshSignInUnproved,
-          .logoutTokenInvalid
+          .noHostName, .grantExists, .redirectStateInvalid, .logoutTokenInvalid
         ))
   )
 }

@@ -30,20 +30,12 @@ import Sessions
       "/v1/login/connection",
       32_768,
       reads: Fields(
-        "ConnectionEvidence",
+        "ServiceCredential",
         "A code or an ID token that the SDK of a service has given to the app.",
-        .text(
-          "connection", .slug.saying("the name of the connection").like(.string("google"))),
-        .optional(.text("code", .text(1...4_096).saying("the code; absent with id_token"))),
-        .optional(.text("id_token", .text(1...16_384).saying("the ID token; absent with code"))),
-        .optional(
-          .text("redirect_uri", .text(1...2_048).saying("that of the request for the code"))),
-        .optional(
-          .text("code_verifier", .text(43...128).saying("the secret of the code challenge"))),
-        .optional(
-          .text(
-            "nonce", .text(1...1_024).saying("that of the request, or what it is the SHA-256 of")))
-      ).like(["connection": .string("google"), "code": .string("4/0AVGzR1…")]),
+        credential
+      ).telling { $1.faults }.like([
+        "connection": .string("google"), "code": .string("4/0AVGzR1…"),
+      ]),
       gives: .ok(.grant),
       refuses: [
         .unknownConnection, .invalidExternalToken, .connectionFailed, .connectionUnavailable,
@@ -51,40 +43,33 @@ import Sessions
         .accountExists, .signUpClosed, .wrongCredentials, .additionalFactorRequired, .deviceFull,
       ],
       "Sign in by a code or an ID token of the SDK of a service"
-    ) { (call, name, code, token, redirectURI, verifier, nonce) async throws(Failure) in
-      let context = call.context
-      let faults = [
-        fault(in: code, "code", 1...4_096), fault(in: token, "id_token", 1...16_384),
-        fault(in: redirectURI, "redirect_uri", 1...2_048),
-        fault(in: verifier, "code_verifier", 43...128), fault(in: nonce, "nonce", 1...1_024),
-      ].compactMap(\.self)
-      guard faults.isEmpty else { throw .invalid(faults) }
-      guard let connection = context.app.connections.named(name) else { throw .unknownConnection }
-      let account: ConnectedAccount
-      switch (code, token) {
-      case (let code?, nil):
-        account = try await Redirects.account(
-          byCode: code, redirectURI: redirectURI, verifier: verifier, nonce: nonce, of: connection,
-          context)
-      case (nil, let token?):
-        account = try await Redirects.account(
-          byToken: token, nonce: nonce, of: connection, context)
-      default:
-        throw .invalid([FieldError("", "choice", "Send either code or id_token.")])
-      }
+    ) { (call, credential) async throws(Failure) in
+      let account = try await credential.account(call.context)
       return try await LoginResource.response(
-        .ok, account.signIn(as: .native, context), call)
+        .ok, account.signIn(as: .native, call.context), call)
     },
   ]
 
-  /// Returns the fault of a text by its length in bytes; nil for an absent one.
-  private static func fault(
-    in text: String?, _ member: String, _ length: ClosedRange<Int>
-  ) -> FieldError? {
-    guard let text, !length.contains(text.utf8.count) else { return nil }
-    let rule = "This must have \(length.lowerBound) to \(length.upperBound) bytes."
-    return FieldError("/\(member)", "length", rule)
+  private nonisolated static let credential = Field.group(
+    .text("connection", .slug.saying("the name of the connection").like(.string("google"))),
+    .optional(.text("code", .text(1...4_096).saying("the code; absent with id_token"))),
+    .optional(.text("id_token", .text(1...16_384).saying("the ID token; absent with code"))),
+    .optional(.text("redirect_uri", .text(1...2_048).saying("that of the request for the code"))),
+    .optional(.text("code_verifier", .text(43...128).saying("the secret of the code challenge"))),
+    .optional(
+      .text("nonce", .text(1...1_024).saying("that of the request, or what it is the SHA-256 of")))
+  ) { connection, code, token, redirectURI, verifier, nonce in
+    ServiceCredential(
+      connection: connection, code: code, token: token, redirectURI: redirectURI,
+      verifier: verifier, nonce: nonce)
   }
+
+  /// The same, to authenticate again.
+  nonisolated static let evidence = Fields(
+    "ConnectionEvidence",
+    "A code or an ID token of a sign-in at a service that has just asked the user again.",
+    provider: "connection", credential
+  ).telling { $1.faults }
 
   /// The routes of the operator, beside those of each record.
   nonisolated static let ofOperators = [

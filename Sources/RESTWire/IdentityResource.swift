@@ -136,8 +136,8 @@ import WireKit
   ) { NewIdentity.pending(flow: $0) }
 
   nonisolated static let tokenOfIssuer = Fields(
-    "TokenEvidence", "A token of one of the app's issuers.", provider: "jwt", .tokenOfIssuer,
-    .nonceOfToken
+    "TokenEvidence", "A token of one of the app's issuers or connections.", provider: "jwt",
+    .tokenOfIssuer, .nonceOfToken
   )
 
   private static func link(

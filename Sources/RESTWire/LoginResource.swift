@@ -98,20 +98,30 @@ import WireKit
       reauthentication,
       access: .user(scope: Scopes.readUser, proof: .body),
       takes: .body(
-        .json(limit: 20_000),
+        .json(limit: 32_768),
         Variants(
-          "Reauthentication", "A credential of the user.", byPassword, byCode, byToken, byKey
+          "Reauthentication", "A credential of the user.", byPassword, byCode, byToken,
+          byConnection, byKey
         )
       ),
       gives: [.ok(.grant)],
       refuses: [
         .loginMethodDisabled, .wrongCredentials, .invalidCode, .invalidExternalToken,
-        .issuerUnavailable,
-        .tooManyAttempts,
+        .issuerUnavailable, .unknownConnection, .connectionFailed, .connectionUnavailable,
+        .identityNotAllowed, .freshSignInUnproved, .tooManyAttempts,
       ],
       summary: "Authenticate again, and continue in a new session"
     ) { (call, evidence) async throws(Failure) in
-      let session = try await Sessions.reauthenticate(call.user, by: evidence, call.context)
+      let session: OpenSession
+      switch evidence {
+      case .own(let credential):
+        session = try await Sessions.reauthenticate(call.user, by: credential, call.context)
+      case .token(let token, let nonce):
+        session = try await NativeSignIn.reauthenticate(
+          call.user, by: token, for: nonce, call.context)
+      case .service(let credential):
+        session = try await NativeSignIn.reauthenticate(call.user, by: credential, call.context)
+      }
       return try await response(.ok, session, call)
     },
     Operation(
@@ -154,26 +164,34 @@ import WireKit
 
   nonisolated static let reauthentication = "/v1/reauthenticate"
 
+  /// A credential with which a user authenticates again.
+  private enum Reauthentication {
+    case own(ReauthenticationCredential)
+    case token(String, nonce: String?)
+    case service(ServiceCredential)
+  }
+
   private nonisolated static let byPassword = Variant(
     Fields(
       "PasswordEvidence", "The password of the user.", provider: "password",
       .text("password", .password)
-    ),
-    ReauthenticationCredential.password
-  )
+    )
+  ) { Reauthentication.own(.password($0)) }
   nonisolated static let codeOfMail = Fields(
     "CodeEvidence", "A code from an email to the user's address.", provider: "email", .flow, .code
   )
   private nonisolated static let byCode = Variant(codeOfMail) {
-    ReauthenticationCredential.code($1, flow: $0)
+    Reauthentication.own(.code($1, flow: $0))
   }
   private nonisolated static let byToken = Variant(IdentityResource.tokenOfIssuer) {
-    ReauthenticationCredential.token($0, nonce: $1)
+    Reauthentication.token($0, nonce: $1)
+  }
+  private nonisolated static let byConnection = Variant(ConnectionResource.evidence) {
+    Reauthentication.service($0)
   }
   private nonisolated static let byKey = Variant(
-    Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key", .keyOfUser)),
-    ReauthenticationCredential.apiKey
-  )
+    Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key", .keyOfUser))
+  ) { Reauthentication.own(.apiKey($0)) }
 
   nonisolated static func open<each Value: Sendable>(
     _ pattern: String,

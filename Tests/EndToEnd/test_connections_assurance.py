@@ -149,6 +149,75 @@ class Reauthentication(ConnectionCase):
         self.assertLess(time.time() - told["auth_time"], 60)
 
 
+class NativeReauthentication(ConnectionCase):
+    """`/v1/reauthenticate` by what the SDK of an issuer has given to an app."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.upstream = cls.connect("oidc", "upstream", email_trust="verified")
+
+    def setUp(self):
+        super().setUp()
+        self.upstream.is_new(self.own_email())
+        token = {"connection": "upstream", "id_token": self.upstream.native_token()}
+        self.grant = self.expect(self.post("/v1/login/connection", token), 200).json
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 day' "
+                      f"where user_id = '{self.grant['user_id']}'")
+
+    def authenticate(self, **body):
+        return self.post("/v1/reauthenticate", body, token=self.grant["access_token"])
+
+    def by_code(self, **parameters):
+        code = self.upstream.native_code(**parameters)
+        return self.authenticate(provider="connection", connection="upstream", code=code)
+
+    def by_token(self, provider="connection", **claims):
+        token = self.upstream.native_token(**claims)
+        if provider == "jwt":
+            return self.authenticate(provider="jwt", token=token)
+        return self.authenticate(provider=provider, connection="upstream", id_token=token)
+
+    def is_fresh(self, grant):
+        answer = self.post("/v1/me/api-keys", {"name": "k"}, token=grant["access_token"])
+        return answer.status == 201
+
+    def test_a_fresh_sign_in_at_the_issuer_proves_the_user(self):
+        now = int(time.time())
+        self.assertFalse(self.is_fresh(self.grant))
+        for enter in [lambda: self.by_code(max_age=0), lambda: self.by_token(auth_time=now),
+                      lambda: self.by_token("jwt", auth_time=now)]:
+            grant = self.expect(enter(), 200).json
+            self.assertEqual(grant["user_id"], self.grant["user_id"])
+            self.assertTrue(self.is_fresh(grant))
+            self.expect(self.me(self.grant), 401, "session_ended")
+            self.grant = grant
+
+    def test_a_silent_sign_in_at_the_issuer_proves_nothing(self):
+        day = int(time.time()) - 86_400
+        answers = [self.by_code(), self.by_token(), self.by_token("jwt")]
+        answers += [self.by_token(kind, auth_time=day) for kind in ["connection", "jwt"]]
+        self.upstream.lie(claims={"auth_time": day})
+        answers.append(self.by_code(max_age=0))
+        for answer in answers:
+            self.expect(answer, 403, "fresh_sign_in_unproved")
+        self.assertFalse(self.is_fresh(self.grant))
+
+    def test_another_person_or_a_foreign_token_proves_nothing(self):
+        now = int(time.time())
+        self.expect(self.by_token(auth_time=now, aud="another"), 401, "external_token_invalid")
+        self.expect(self.authenticate(provider="connection", connection="absent", code="c"), 404)
+        for body in [{}, {"code": "c", "id_token": "t"}, {"code": ""}]:
+            self.expect(self.authenticate(provider="connection", connection="upstream", **body), 422)
+        mine = self.owner(self.upstream)
+        self.upstream.is_new("other-" + self.own_email())
+        for kind in ["connection", "jwt"]:
+            self.expect(self.by_token(kind, auth_time=now), 401, "wrong_credentials")
+        self.assertIsNone(self.owner(self.upstream))
+        self.assertEqual(mine, self.grant["user_id"])
+        self.assertFalse(self.is_fresh(self.grant))
+
+
 class Prompts(ConnectionCase):
     @classmethod
     def setUpClass(cls):
