@@ -450,9 +450,9 @@ let package = Package(
       name: "dossierd",
       dependencies: [
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
-        "Configuration", "Accounts", "Delivery", "Distribution", "Documents",
+        "Configuration", "Accounts", "Delivery", "Distribution", "Documents", "Federation",
         "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON",
-        "Encoding",
+        "Encoding", "OpenIDClient",
         "Localization", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

@@ -91,8 +91,7 @@ import WireKit
     guard let account else { return visit.call.redirect(to: page) }
     var session: OpenSession?
     let errors = try await visit.call.errors(wrong: .identityOfOther) { () async throws(Failure) in
-      session = try await Sessions.reauthenticate(
-        visit.user, by: .identity(account.identity), as: .pages, visit.context)
+      session = try await account.reauthenticate(visit.user, as: .pages, visit.context)
     }
     let values = [PageState.Value.target: next.text]
     return visit.keep(

@@ -33,11 +33,13 @@ import Records
   package func signIn(
     as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
-    do throws(Failure) {
-      return try await signInOrUp(as: style, context)
-    } catch .emailTaken {
-      // Another request has given the address to a user meanwhile, whom this finds.
-      return try await signInOrUp(as: style, context)
+    try await ConnectionUse.noteFailure(at: connection, context) { () async throws(Failure) in
+      do throws(Failure) {
+        return try await signInOrUp(as: style, context)
+      } catch .emailTaken {
+        // Another request has given the address to a user meanwhile, whom this finds.
+        return try await signInOrUp(as: style, context)
+      }
     }
   }
 
@@ -45,7 +47,8 @@ import Records
     as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     let methods = hasSecondFactor ? "mfa" : ""
-    return try await TokenLogin.signIn(identity, secondFactor: methods, as: style, context) {
+    var outcome = ConnectionUse.Outcome.signedIn
+    let session = try await TokenLogin.signIn(identity, secondFactor: methods, as: style, context) {
       () async throws(Failure) in
       if let owner = try await ownerOfAddress(context) {
         guard connection.link == .auto, owner.isCertain else {
@@ -55,12 +58,16 @@ import Records
               identity, of: connection, for: owner.user, hasProved: owner.isCertain
             ).failure(context)
         }
+        outcome = .linked
         return try await TokenLogin.signIn(
           identity, linkedTo: owner.user, secondFactor: methods, as: style, context)
       }
       guard connection.allowsSignUp else { throw .signUpClosed }
+      outcome = .signedUp
       return nil
     }
+    ConnectionUse.note(outcome, at: connection, context)
+    return session
   }
 
   /// Returns the user who has the proved address of the account; nil without one.
@@ -88,8 +95,26 @@ import Records
   package func link(
     to user: UserID, as style: SessionStyle?, _ context: RequestContext
   ) async throws(Failure) -> OpenSession? {
-    try await context.requireSession(of: user)
-    return try await Identities.link(identity, to: user, as: style, context)
+    try await ConnectionUse.noteFailure(at: connection, context) { () async throws(Failure) in
+      try await context.requireSession(of: user)
+      let session = try await Identities.link(identity, to: user, as: style, context)
+      ConnectionUse.note(.linked, at: connection, context)
+      return session
+    }
+  }
+
+  /// Replaces the session of its owner, who has just signed in at the service, by a new one.
+  ///
+  /// - Throws: as `Sessions.reauthenticate`.
+  package func reauthenticate(
+    _ user: UserID, as style: SessionStyle, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
+    try await ConnectionUse.noteFailure(at: connection, context) { () async throws(Failure) in
+      let session = try await Sessions.reauthenticate(
+        user, by: .identity(identity), as: style, context)
+      ConnectionUse.note(.reauthenticated, at: connection, context)
+      return session
+    }
   }
 }
 
@@ -160,7 +185,11 @@ package struct PendingIdentity: Sendable {
     if style != nil, try await TokenLogin.known(identity, context)?.user == user {
       throw .identityExists
     }
-    return try await Identities.link(identity, to: user, as: style, context)
+    let session = try await Identities.link(identity, to: user, as: style, context)
+    if let connection = context.app.connections.named(connection) {
+      ConnectionUse.note(.linked, at: connection, context)
+    }
+    return session
   }
 
   @EventLoop private static func name(_ context: RequestContext) -> String {

@@ -115,9 +115,9 @@ package struct ServiceCredential: Sendable {
     guard let connection = context.app.connections.connection(ofToken: token) else {
       return try await Sessions.reauthenticate(user, by: .token(token, nonce: nonce), context)
     }
-    let account = try await Redirects.account(
-      byToken: token, nonce: nonce, of: connection, isFresh: true, context)
-    return try await Sessions.reauthenticate(user, by: .identity(account.identity), context)
+    return try await Redirects.account(
+      byToken: token, nonce: nonce, of: connection, isFresh: true, context
+    ).reauthenticate(user, as: .native, context)
   }
 
   /// Authenticates the user of the session again by a code or an ID token of a connection.
@@ -126,8 +126,8 @@ package struct ServiceCredential: Sendable {
   package static func reauthenticate(
     _ user: UserID, by credential: ServiceCredential, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
-    let account = try await credential.account(isFresh: true, context)
-    return try await Sessions.reauthenticate(user, by: .identity(account.identity), context)
+    try await credential.account(isFresh: true, context)
+      .reauthenticate(user, as: .native, context)
   }
 }
 
@@ -145,7 +145,7 @@ extension Redirects {
     byAccessToken token: String, of connection: Connection, _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
     try await countAttempt(context)
-    let provider = try await context.upstream.provider(of: connection)
+    let provider = try await context.provider(of: connection)
     let credentials = try connection.credentials(context)
     return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
       let inspection = try SignInFault.rule { () throws(OpenIDClientError) in

@@ -42,7 +42,7 @@ import Records
     at connection: Connection, _ state: RedirectState, in browser: String, of issuer: String,
     _ wishes: Wishes = Wishes(), _ context: RequestContext
   ) async throws(Failure) -> String {
-    let provider = try await context.upstream.provider(of: connection)
+    let provider = try await context.provider(of: connection)
     var redirect = AuthorizationRedirect(
       clientID: connection.clientID, redirectURI: uri(of: connection, issuer),
       state: try state.text(for: browser, context))
@@ -98,7 +98,7 @@ import Records
       throw .unknownConnection
     }
     try await countAttempt(context)
-    let provider = try await context.upstream.provider(of: connection)
+    let provider = try await context.provider(of: connection)
     let state = response.state
     return try await checked(connection, context) { () async throws(SignInFault) in
       try SignInFault.rule { () throws(OpenIDClientError) in
@@ -107,7 +107,9 @@ import Records
       let code: String
       switch response.parameters.outcome {
       case .code(let given): code = given
-      case .error(let error, _) where provider.isCancellation(error): return nil
+      case .error(let error, _) where provider.isCancellation(error):
+        ConnectionUse.note(.cancelled, at: connection, context)
+        return nil
       case .error(let error, let description):
         throw .engine(.refused(code: error, description: description))
       }
@@ -156,7 +158,7 @@ import Records
         try CodeGrant(code, redirectURI: redirectURI, verifier: verifier)
       }
       let provider = try await SignInFault.failure { () async throws(Failure) in
-        try await context.upstream.provider(of: connection)
+        try await context.provider(of: connection)
       }
       var exchange = CodeExchange(
         grant: grant, nonce: nonce.map { .valueOrHash($0) } ?? .unused, name: name)
@@ -209,7 +211,7 @@ import Records
     byToken token: String, nonce: String?, name: StatedName? = nil, of connection: Connection,
     isFresh: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
-    let provider = try await context.upstream.provider(of: connection)
+    let provider = try await context.provider(of: connection)
     return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
       let rules = IDTokenRules(
         provider, audiences: [connection.clientID] + connection.audiences,
@@ -245,13 +247,15 @@ import Records
     _ connection: Connection, isOfApp: Bool = false, _ context: RequestContext,
     _ work: @EventLoop () async throws(SignInFault) -> Value
   ) async throws(Failure) -> Value {
-    do throws(SignInFault) { return try await work() } catch {
-      let failure = failure(for: error, of: connection, isOfApp: isOfApp)
-      if !failure.is(.connectionUnavailable), !failure.is(.overloaded) {
-        let provider = connection.provider?.text ?? "jwt"
-        try await RefusedLogin.record(provider, connection: connection.key, context)
+    try await ConnectionUse.noteFailure(at: connection, context) { () async throws(Failure) in
+      do throws(SignInFault) { return try await work() } catch {
+        let failure = failure(for: error, of: connection, isOfApp: isOfApp)
+        if !failure.is(.connectionUnavailable), !failure.is(.overloaded) {
+          let provider = connection.provider?.text ?? "jwt"
+          try await RefusedLogin.record(provider, connection: connection.key, context)
+        }
+        throw failure
       }
-      throw failure
     }
   }
 

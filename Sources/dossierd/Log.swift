@@ -1,6 +1,7 @@
 import Tenancy
 import Runtime
 import EventLoop
+import Federation
 import Glibc
 import HTTP
 import JSON
@@ -34,6 +35,10 @@ enum Log {
     lines.append("bytes", bytes)
     if let user = call.context.principal.user { lines.append("user", user.text) }
     if let client = call.client { lines.append("client", client.id.text) }
+    if let use = call.context.part(ConnectionUse.self) {
+      lines.append("connection", use.connection)
+      lines.append("outcome", use.outcome.rawValue)
+    }
     if let failure = call.failure {
       let kind = failure.type.kind
       if kind == .unauthenticated || kind == .forbidden {

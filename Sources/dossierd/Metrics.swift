@@ -2,8 +2,10 @@ import CLinux
 import Configuration
 import Delivery
 import EventLoop
+import Federation
 import Glibc
 import HTTP
+import OpenIDClient
 import Postgres
 import Runtime
 import WireKit
@@ -79,6 +81,11 @@ import WireKit
     }
   }
 
+  /// The presets and outcomes of sign-ins at services, in the order of their counters.
+  private nonisolated static let signIns = ProviderPreset.all.map(\.name).flatMap { preset in
+    ConnectionUse.Outcome.allCases.map { outcome in "\(preset) \(outcome.rawValue)" }
+  }
+
   /// The upper bounds of the buckets, in microseconds: from a cached read to a hashed password, to
   /// a timeout.
   private nonisolated static let bounds: [UInt64] = [
@@ -93,7 +100,8 @@ import WireKit
     static let histogram = Metrics.bounds.count + 2
     let counters = 1 + MetricsBoard.gauges
     var faults: Int { counters + Counter.allCases.count }
-    var histograms: Int { faults + Metrics.reasons.count }
+    var signIns: Int { faults + Metrics.reasons.count }
+    var histograms: Int { signIns + Metrics.signIns.count }
     var routes: Int { histograms + RouteClass.allCases.count * Self.histogram }
   }
 
@@ -108,7 +116,7 @@ import WireKit
     names = routes.map(\.name) + ["none"]
     classes = routes.map(RouteClass.init) + [.read]
     // FNV-1a over all names: another program version has another layout.
-    let parts = names + Counter.allCases.map { "\($0)" } + Self.reasons
+    let parts = names + Counter.allCases.map { "\($0)" } + Self.reasons + Self.signIns
     layout = parts.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
     }
@@ -177,6 +185,11 @@ import WireKit
     slot[places.faults + (index ?? Self.reasons.count - 1)] &+= 1
   }
 
+  func count(_ use: ConnectionUse) {
+    let index = Self.signIns.firstIndex(of: "\(use.preset) \(use.outcome.rawValue)")
+    if let index { slot[places.signIns + index] &+= 1 }
+  }
+
   subscript(_ gauge: Gauge) -> Int {
     get { Int(slot[gauge.rawValue]) }
     set { slot[gauge.rawValue] = UInt64(newValue) }
@@ -207,6 +220,18 @@ import WireKit
     )
     for (index, reason) in Self.reasons.enumerated() {
       text.sample([("reason", reason)], sum(places.faults + index))
+    }
+    text.family(
+      "dossier_connection_sign_ins_total", "counter",
+      "Sign-ins at services, by the preset of their connection.")
+    let outcomes = ConnectionUse.Outcome.allCases
+    for (index, preset) in ProviderPreset.all.enumerated() {
+      let start = places.signIns + index * outcomes.count
+      let counts = outcomes.indices.map { sum(start + $0) }
+      guard counts.contains(where: { $0 > 0 }) else { continue }
+      for (outcome, count) in zip(outcomes, counts) {
+        text.sample([("preset", preset.name), ("outcome", outcome.rawValue)], count)
+      }
     }
     for gauge in Gauge.allCases {
       text.family(gauge.name, "gauge", gauge.help)

@@ -6,6 +6,7 @@ import Distribution
 import Documents
 import EventLoop
 import FastCGI
+import Federation
 import Glibc
 import HTTP
 import OpenID
@@ -196,6 +197,7 @@ import WireKit
     )
     metrics[.connections] = listener?.connections ?? 0
     if let cause = call.failure?.cause { metrics.count(cause) }
+    if let use = call.context.part(ConnectionUse.self) { metrics.count(use) }
     if configuration.logsRequests || call.failure?.report != nil {
       Log.request(call, status: status, microseconds: microseconds, bytes: exchange.sent)
     }
