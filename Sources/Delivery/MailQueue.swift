@@ -10,7 +10,7 @@ import Postgres
 @EventLoop package final class MailQueue: DomainService {
   package let isConfigured: Bool
   /// The pages that the links of mails lead to; nil in a process without one.
-  let pages: MailPages?
+  package let pages: MailPages?
   /// The look of the mails.
   let design: any MailDesign
   package let report: @EventLoop (String) -> Void

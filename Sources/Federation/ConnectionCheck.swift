@@ -18,14 +18,15 @@ import Records
   }
 
   package struct Result: Sendable {
-    let redirectURI: String
+    /// Nil in an app without a host name, to which no redirect leads.
+    let redirectURI: String?
     let lines: [Line]
 
     package var isRight: Bool { lines.allSatisfy { $0.fault == nil } }
 
     package var json: JSON {
       [
-        "redirect_uri": .string(redirectURI),
+        "redirect_uri": redirectURI.map(JSON.string) ?? .null,
         "checks": .array(
           JSONArray(
             lines.map { line in
@@ -47,15 +48,21 @@ import Records
   /// `invalid_grant`, and another one `invalid_client`.
   /// - Parameters:
   ///   - connection: the connection.
-  ///   - issuer: the issuer of its app, with its slash.
+  ///   - issuer: the issuer of its app, with its slash; nil if the app has no host name.
   ///   - context: the context of the request, in that app.
   /// - Returns: what was checked.
   /// - Throws: `.overloaded`, `.internalError` if the secret cannot be decrypted.
   package static func run(
-    _ connection: Connection, of issuer: String, _ context: RequestContext
+    _ connection: Connection, of issuer: String?, _ context: RequestContext
   ) async throws(Failure) -> Result {
-    var lines = [Line(name: "secret", fault: secretFault(connection), detail: "it is not expiring")]
-    let uri = Redirects.uri(of: connection, issuer)
+    let uri = issuer.map { Redirects.uri(of: connection, $0) }
+    let missing =
+      "the app has no host name, so no browser comes back from the service: dossier app host set "
+      + "--app \(context.app.name) HOST, then check again"
+    var lines = [
+      Line(name: "host", fault: uri == nil ? missing : nil, detail: issuer ?? ""),
+      Line(name: "secret", fault: secretFault(connection), detail: "it is not expiring"),
+    ]
     func result() -> Result { Result(redirectURI: uri, lines: lines) }
     let provider: Provider
     do throws(Failure) {
@@ -112,7 +119,7 @@ import Records
 
   /// Returns what is wrong at the token endpoint, and with the clocks.
   private static func tokenFaults(
-    _ connection: Connection, _ provider: Provider, _ uri: String, _ context: RequestContext
+    _ connection: Connection, _ provider: Provider, _ uri: String?, _ context: RequestContext
   ) async throws(Failure) -> (token: String?, clock: String?) {
     let credentials = try connection.credentials(context)
     var clock: String?

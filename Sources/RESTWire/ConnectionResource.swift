@@ -1,4 +1,5 @@
 import Declarations
+import Delivery
 import EventLoop
 import Federation
 import HTTP
@@ -82,7 +83,9 @@ import Sessions
       let app = try call.namedApp
       let connection = try await ConnectionRecord.table.find(
         call.text("connection"), of: app.id, call.context)
-      let check = try await ConnectionCheck.run(connection, of: call.issuer, call.context)
+      let origin = call.context.mailer.pages?.origin(of: app)
+      let check = try await ConnectionCheck.run(
+        connection, of: origin.map { "\($0)/" }, call.context)
       return Response(.ok, json: check.json.serialized())
     }
   ]
@@ -95,8 +98,9 @@ import Sessions
   )
 
   private nonisolated static let checks = Shape.object([
-    "redirect_uri": .text.saying("the redirect URI to register at the service").like(
-      "https://id.example.com/u/callback/google"),
+    "redirect_uri": .text.orNull.saying(
+      "the redirect URI to register at the service; null in an app without a host name"
+    ).like("https://id.example.com/u/callback/google"),
     "checks": .list(
       of: .object([
         "check": .text.saying("what was checked").like("discovery"),

@@ -51,7 +51,8 @@ enum ConnectionCommand {
     static let configuration = CommandConfiguration(
       abstract: "Checks whether users can sign in by a connection, without a user.",
       discussion: """
-        It prints the redirect URI to register at the service. It checks the day on which the secret \
+        It prints the redirect URI to register at the service, which an app without a host name does \
+        not have. It checks the day on which the secret \
         expires, the discovery document, the scopes, the key set, the clock, and whether the token \
         endpoint accepts the secret: it sends a code that nobody has issued. It ends with an error if \
         something is wrong.

@@ -56,6 +56,27 @@ class Commands(CommandCase):
         self.assertIn(self.upstream.redirect_uri, text)
         self.assertNotIn(self.upstream.secret, text)
 
+    def test_an_app_without_a_host_has_no_redirect_uri(self):
+        name = "hostless"
+        self.site.dossier("app", "create", name)
+        self.addCleanup(self.site.dossier, "app", "delete", "--app", name, "--yes")
+        run = self.create(self.upstream, app=name, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        made = json.loads(run.stdout)
+        self.assertIsNone(made["redirect_uri"])
+        command = f"dossier app host set --app {name} HOST"
+        self.assertIn(command, run.stderr)
+        [check] = [line for line in made["checks"] if not line["ok"]]
+        self.assertEqual(check["check"], "host")
+        doctor = self.site.dossier("doctor", check=False)
+        found = {row["what"]: row["fault"] for row in json.loads(doctor.stdout)}
+        self.assertIn(command, found[f"connection {self.upstream.name} of {name}"])
+        self.site.dossier("app", "host", "set", "--app", name, "users.example.com")
+        checked = self.site.dossier("connection", "check", self.upstream.name, "--app", name)
+        origin = self.issuer.replace("127.0.0.1", "users.example.com")
+        self.assertEqual(checked["redirect_uri"], f"{origin}u/callback/{self.upstream.name}")
+        self.assertTrue(all(line["ok"] for line in checked["checks"]), checked)
+
     def test_a_preset_is_the_name_by_default(self):
         self.upstreams.issuers.pop("google", None)
         issuer = self.upstreams.add("google")
