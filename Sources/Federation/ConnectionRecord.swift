@@ -333,6 +333,12 @@ extension Stored<ConnectionRecord> {
       ? nil : (record.issuer ?? record.preset.issuer).map(IdentityProvider.init(ofIssuer:))
   }
 
+  /// The start of the providers of its identities if each tenant has its own; nil otherwise.
+  package var providerPrefix: String? {
+    record.preset.tenantTemplate(of: record.issuer)
+      .map { IdentityProvider(ofIssuer: $0.prefix).text }
+  }
+
   /// The name of Auth0 for its service; nil for a service that the operator names.
   var auth0Name: String? { record.preset.issuer == nil ? nil : record.preset.auth0Name }
 

@@ -181,10 +181,16 @@ extension ProviderPreset {
     guard let configured = settings.issuer ?? self.issuer else { return false }
     let others = settings.issuer == nil ? otherIssuers : []
     if ([configured] + others).contains(where: { $0.hasSameBytes(as: issuer) }) { return true }
-    guard hasTenants else { return false }
-    let template =
-      TenantTemplate(configured).isTemplate ? configured : Self.template(of: configured)
-    return template.map { TenantTemplate($0).matches(issuer) } ?? false
+    return tenantTemplate(of: settings.issuer)?.matches(issuer) ?? false
+  }
+
+  /// Returns the template of the issuers of all tenants; nil if the issuer has no tenants.
+  ///
+  /// The issuer of the connection may be that of one tenant; nil stands for that of the preset.
+  package func tenantTemplate(of configured: String?) -> TenantTemplate? {
+    guard hasTenants, let issuer = configured ?? self.issuer else { return nil }
+    let template = TenantTemplate(issuer).isTemplate ? issuer : Self.template(of: issuer)
+    return template.map { TenantTemplate($0) }
   }
 
   /// Returns an issuer with the placeholder in place of the first segment of its path.
@@ -198,6 +204,8 @@ extension ProviderPreset {
 /// An issuer with a placeholder for the tenant.
 package struct TenantTemplate {
   private let (before, after): (Substring, Substring)
+  /// The text before the tenant, with which all its issuers begin.
+  package var prefix: String { String(before) }
   let isTemplate: Bool
 
   package init(_ text: String) {

@@ -12,6 +12,7 @@ from openid import FORM, Party, base64url, claims
 from parra import Client
 from parra_types import APIError, NetworkError
 from test_auth0 import Auth0Case
+from upstream_presets import CONSUMERS, TENANT
 
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 TYPES = "http://auth0.com/oauth/token-type/"
@@ -110,6 +111,32 @@ class Management(Auth0Case, ConnectionCase):
             "GET", f"users/auth0|{user}/logs", token=self.back_end_token()), 200).json
         login = next(log for log in logs if log["type"] == "s")
         self.assertEqual(login["connection"], "google-oauth2")
+
+    def test_a_search_finds_the_users_of_all_tenants(self):
+        """Each tenant of Microsoft has an issuer of its own."""
+        microsoft, other = self.connect("microsoft"), self.connect("github")
+        users = []
+        for tenant in [TENANT, CONSUMERS]:
+            microsoft.is_new(f"{tenant}@example.com", tenant=tenant)
+            users.append(self.signed_in_at(microsoft, self.new_visitor())["sub"])
+        other.is_new()
+        self.signed_in_at(other, self.new_visitor())
+        for q in ['identities.connection:"windowslive"', 'identities.provider:"windowslive"',
+                  'identities.connection:"microsoft"',
+                  '_exists_:email AND identities.connection:"windowslive"']:
+            with self.subTest(q):
+                found = self.expect(self.management(
+                    "GET", "users?" + urllib.parse.urlencode({"q": q}),
+                    token=self.back_end_token()), 200).json
+                self.assertEqual({user["user_id"] for user in found},
+                                 {f"auth0|{user}" for user in users})
+                for user in found:
+                    [one] = [one for one in user["identities"] if one["isSocial"]]
+                    self.assertEqual(one["connection"], "windowslive")
+        others = 'NOT identities.connection:"windowslive" AND identities.connection:"github"'
+        found = self.expect(self.management(
+            "GET", "users?" + urllib.parse.urlencode({"q": others}), token=self.back_end_token()), 200)
+        self.assertEqual(len(found.json), 1)
 
 
 class Native(ConnectionCase):

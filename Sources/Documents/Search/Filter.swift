@@ -422,7 +422,11 @@ struct FilterCover {
 extension FilterTest {
   /// The providers of a term on `provider`.
   fileprivate var providers: [String] {
-    if case .isOneOf(let values) = self { values.map(\.parameter) } else { [""] }
+    switch self {
+    case .isOneOf(let values): values.map(\.parameter)
+    case .compares(.beginsWith, let value): [value.parameter]
+    default: [""]
+    }
   }
 }
 

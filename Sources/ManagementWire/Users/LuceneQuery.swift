@@ -353,6 +353,10 @@ extension FilterTerm {
   ) async throws(Failure) -> FilterTerm {
     guard case .compares(.equal, .text(let text)) = test else { return self }
     let stored: [String]
+    if subject == .provider, let prefix = context.app.connections.named(auth0: text)?.providerPrefix
+    {
+      return FilterTerm(subject: subject, test: .compares(.beginsWith, .text(prefix)))
+    }
     switch subject {
     case .profile(.id): stored = try await Self.users(text, context).map(\.text)
     case .provider: stored = try await Self.providers(text, context)
