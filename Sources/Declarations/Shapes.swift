@@ -97,7 +97,8 @@ extension Shape {
     "email": .text.orNull, "email_verified": .flag,
     "name": .text.orNull, "given_name": .text.orNull, "family_name": .text.orNull,
     "nickname": .text.orNull, "phone": .text.orNull, "locale": .text.orNull, "zone": .text.orNull,
-    "picture": .text.orNull.saying("the path of the picture on this server"),
+    "picture": .text.orNull.saying(
+      "the path of the picture on this server, or the URL of one elsewhere"),
   ]).named("Profile", "The profile of a user.").like(Example.profile)
 
   package static let profilePatch = Shape.object(optional: Array(editable), isClosed: true)

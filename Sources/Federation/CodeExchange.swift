@@ -189,6 +189,7 @@ extension ConnectedAccount {
       profile: members, claims: kept)
     identity.provesEmail = email != nil
     identity.session = claims?.sessionID
+    identity.pictureURL = profile.picture
     identity.refreshesNames = connection.record.refreshesProfile
     let hasFactor = connection.trustsSecondFactor && claims?.methods.contains("mfa") == true
     self.init(connection, identity, hasSecondFactor: hasFactor)

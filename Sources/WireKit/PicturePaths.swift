@@ -12,10 +12,11 @@ package enum PicturePaths {
 
   package static func path(_ name: String) -> String { uploaded + name }
 
-  /// Returns the URL of a user's picture, or of a generated one.
+  /// Returns the URL of a user's picture, here or elsewhere, or of a generated one.
   package static func url(of profile: Profile, at origin: String, _ master: MasterKey) -> String {
     let generated = AvatarName(of: profile.id, master).text
-    return origin + (profile.picture.map(path) ?? self.generated + generated)
+    let path = profile.picture.map(path) ?? self.generated + generated
+    return profile.pictureURL ?? origin + path
   }
 }
 

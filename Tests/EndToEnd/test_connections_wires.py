@@ -12,6 +12,7 @@ from openid import FORM, Party, base64url, claims
 from parra import Client
 from parra_types import APIError, NetworkError
 from test_auth0 import Auth0Case
+from test_pictures import png
 from upstream_presets import CONSUMERS, TENANT
 
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -80,6 +81,58 @@ class Authorize(ConnectionCase):
         answer, party = self.straight(connection="google")
         self.assertTrue(party.code(answer))
         self.assertEqual(len(self.google.requests), before)
+
+
+class Picture(Auth0Case, ConnectionCase):
+    """The picture of a person at an issuer, which no program fetches."""
+
+    URL = "https://img.example.com/e.png"
+
+    def test_a_new_user_has_the_picture_of_the_issuer(self):
+        upstream = self.connect("oidc", "upstream", email_trust="verified")
+        upstream.is_new(self.own_email(), picture=self.URL)
+        page, party = self.go(upstream)
+        tokens = self.expect(party.exchange(party.code(page)), 200).json
+        user = claims(tokens["id_token"])["sub"]
+
+        def shown(token):
+            found = self.management("GET", f"users/auth0|{user}", token=self.back_end_token())
+            listed = self.management("GET", "users?" + urllib.parse.urlencode(
+                {"q": f'email:"{upstream.person.email}"'}), token=self.back_end_token())
+            return [self.expect(self.userinfo(tokens["access_token"]), 200).json["picture"],
+                    self.expect(found, 200).json["picture"],
+                    self.expect(listed, 200).json[0]["picture"], self.me(token).json["picture"]]
+
+        def grant():
+            body = {"connection": "upstream", "id_token": upstream.native_token()}
+            return self.expect(self.post("/v1/login/connection", body), 200).json
+
+        mine = grant()
+        self.assertEqual(claims(tokens["id_token"])["picture"], self.URL)
+        self.assertEqual(shown(mine), [self.URL] * 4)
+        # The pages load no image of another server.
+        page = self.visitor.open("/account")
+        self.assertNotIn("img.example.com", page.body.decode() + str(page.headers))
+        # It is taken once, and the picture that the user uploads replaces it.
+        upstream.person.picture = "https://img.example.com/other.png"
+        mine = grant()
+        self.assertEqual(shown(mine), [self.URL] * 4)
+        path = self.expect(self.site.request(
+            "PUT", "/v1/me/picture", png(10, 10), {"Content-Type": "image/png"},
+            mine["access_token"]), 200).json["picture"]
+        self.assertTrue(path.startswith("/v1/pictures/"), path)
+        for picture in shown(mine):
+            self.assertTrue(picture.endswith(path), picture)
+        self.expect(self.site.request("DELETE", "/v1/me/picture", token=mine["access_token"]), 204)
+        self.assertIsNone(self.me(mine).json["picture"])
+
+    def test_a_picture_that_is_no_https_url_is_left_out(self):
+        upstream = self.connect("oidc", "insecure", email_trust="verified")
+        for picture in ["http://img.example.com/e.png", "javascript:alert(1)", "//img", 7, "x" * 3000]:
+            upstream.is_new(picture=picture)
+            body = {"connection": "insecure", "id_token": upstream.native_token()}
+            grant = self.expect(self.post("/v1/login/connection", body), 200).json
+            self.assertIsNone(self.me(grant).json["picture"], picture)
 
 
 class Management(Auth0Case, ConnectionCase):

@@ -135,7 +135,7 @@ export class Dossier {
   setPicture(file) { return this.#ask("PUT", "/v1/me/picture", { body: file }); }
   removePicture() { return this.#ask("DELETE", "/v1/me/picture"); }
   /** @param {{ picture: string | null }} profile */
-  pictureURL({ picture }) { return picture === null ? null : this.#session.url + picture; }
+  pictureURL({ picture }) { return picture?.startsWith("/") ? this.#session.url + picture : picture; }
   /** @param {Leaving} [options] */
   async deleteUser(options) {
     const user = this.user;

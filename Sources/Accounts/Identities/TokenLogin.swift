@@ -254,6 +254,7 @@ extension NewSubject {
         : Profiles.fault(member, value) == nil
       if isValid { profile[member] = value }
     }
+    profile["picture_url"] = external.pictureURL.map(JSON.string)
     if let email = profile["email"]?.string {
       profile["email"] = .string(EmailAddress.canonical(email))
       address = try await EmailAddress(email, context)

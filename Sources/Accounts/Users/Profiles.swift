@@ -197,7 +197,8 @@ package enum ProfileQueries {
     select row_to_json(p)::text, p.version from (
       select c.user_id as id, c.created_at, c.updated_at, c.version, c.anonymous,
         c.blocked_at is not null as blocked, c.email, c.email_verified, c.name, c.given_name,
-        c.family_name, c.nickname, c.phone, c.locale, c.zone, $3::text || c.picture as picture
+        c.family_name, c.nickname, c.phone, c.locale, c.zone,
+        coalesce($3::text || c.picture, c.picture_url) as picture
       from users c where \(.isAuthorized)) p
     """)
 
@@ -237,6 +238,8 @@ package struct Profile: RowDecodable {
   package let zone: String?
   /// The name of the picture, for `Pictures.show`.
   package let picture: String?
+  /// The URL of a picture elsewhere, which pages do not show; nil if the user has an own one.
+  package let pictureURL: String?
 
   /// The name, or what stands for it in protocols that require one.
   package var shownName: String { name ?? email ?? nickname ?? id.text }
@@ -263,7 +266,10 @@ package struct Profile: RowDecodable {
     phone = row.text(ifAny: 12)
     locale = row.text(ifAny: 13)
     zone = row.text(ifAny: 14)
-    picture = row.text(ifAny: 15)
+    let shown = row.text(ifAny: 15)
+    let isElsewhere = shown?.utf8.contains(UInt8(ascii: ":")) == true
+    picture = isElsewhere ? nil : shown
+    pictureURL = isElsewhere ? shown : nil
   }
 }
 
@@ -272,7 +278,7 @@ extension SQL {
   package static let profile: SQL = """
     c.user_id, c.created_at, c.updated_at, c.version, c.anonymous, c.blocked_at is not null,
       c.email, c.email_verified, c.name, c.given_name, c.family_name, c.nickname, c.phone,
-      c.locale, c.zone, c.picture
+      c.locale, c.zone, coalesce(c.picture, c.picture_url)
     """
 }
 
@@ -298,7 +304,7 @@ extension Profile {
       "email_verified": .bool(isEmailVerified), "name": text(name),
       "given_name": text(givenName), "family_name": text(familyName),
       "nickname": text(nickname), "phone": text(phone), "locale": text(locale),
-      "zone": text(zone), "picture": text(picture.map(picturePath)),
+      "zone": text(zone), "picture": text(picture.map(picturePath) ?? pictureURL),
     ]
   }
 }

@@ -171,10 +171,10 @@ package enum UsersQueries {
     "users.create",
     """
     insert into users (user_id, app_id, anonymous, email, name, given_name, family_name, nickname,
-      phone, locale, zone)
+      phone, locale, zone, picture_url)
     values ($1, $2, $3, $5, $4::jsonb ->> 'name', $4::jsonb ->> 'given_name',
       $4::jsonb ->> 'family_name', $4::jsonb ->> 'nickname', $4::jsonb ->> 'phone',
-      $4::jsonb ->> 'locale', $4::jsonb ->> 'zone')
+      $4::jsonb ->> 'locale', $4::jsonb ->> 'zone', $4::jsonb ->> 'picture_url')
     """)
 
   /// Replaces the hash of the same password, unless the password has changed meanwhile.

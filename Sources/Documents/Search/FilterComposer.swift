@@ -74,7 +74,8 @@ package struct FilterComposer {
       """
       select u.user_id, u.created_at, u.updated_at, u.version, u.anonymous,
         u.blocked_at is not null, u.email, u.email_verified, u.name, u.given_name, u.family_name,
-        u.nickname, u.phone, u.locale, u.zone, u.picture,
+        u.nickname, u.phone, u.locale, u.zone,
+        coalesce(u.picture, u.picture_url),
       """)
     search.append(sort?.storedValue ?? " null::text")
     let frequent = candidates == nil && sort == nil ? terms.flatMap(FrequentValue.init) : nil

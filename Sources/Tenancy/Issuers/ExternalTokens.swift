@@ -47,6 +47,8 @@ import Records
     package var provesEmail = false
     /// The session at the issuer; nil if it names none.
     package var session: String?
+    /// The URL of the picture that a new user gets; nil for none.
+    package var pictureURL: String?
     /// Whether the names of the user follow those of the issuer.
     package var refreshesNames = false
 
