@@ -161,6 +161,20 @@ struct ExampleSetup {
           | jq -r 'first(.[] | select(.current | not)).id')
         """
       ], parameters: ["key": "$KEY"]),
+    // A service of the operator's own needs no secret.
+    "POST /v1/connections": ExampleSetup(
+      body: ["name": "work", "issuer": "https://login.example.com", "client_id": "dossier"]),
+    "GET /v1/connections/{connection}": ExampleSetup(parameters: ["connection": "work"]),
+    "PATCH /v1/connections/{connection}": ExampleSetup(
+      parameters: ["connection": "work"], body: ["label": "Work"]),
+    "DELETE /v1/connections/{connection}": ExampleSetup(
+      commands: [
+        post(
+          "/v1/connections",
+          #"{"name":"spare","issuer":"https://login.example.com","client_id":"dossier"}"#,
+          as: "SECRET")
+      ], parameters: ["connection": "spare"]),
+    "POST /v1/connections/{connection}/check": ExampleSetup(parameters: ["connection": "work"]),
     "DELETE /v1/users/{user}/second-factors": ExampleSetup(
       parameters: ["user": "5eed00000000000000000007"]),
     "GET /v1/apps/{app}/jwks.json": ExampleSetup(parameters: ["app": "default"]),

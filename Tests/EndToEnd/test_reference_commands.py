@@ -20,10 +20,6 @@ from reference import chapters
 EXCEPT = {
     "POST /v1/login/jwt": "needs a token of an issuer that the app trusts",
     "POST /v1/login/connection": "needs a code of a service that knows the app",
-    **{name: "needs the secret that a service has given the app" for name in [
-        "POST /v1/connections", "GET /v1/connections/{connection}",
-        "PATCH /v1/connections/{connection}", "DELETE /v1/connections/{connection}",
-        "POST /v1/connections/{connection}/check"]},
     "POST /v1/login/second-factor/enroll": "needs an app that requires a second factor",
     "POST /v1/mails/{mail}/retry": "needs an email that waits for the relay",
     "DELETE /v1/mails/{mail}": "needs an email that waits for the relay",
