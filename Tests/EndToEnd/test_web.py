@@ -25,11 +25,13 @@ class Types(unittest.TestCase):
         """Type-checks a program with the declarations from the client's source."""
         with tempfile.TemporaryDirectory() as folder:
             run = self.tsc("--allowJs", "--checkJs", "--noEmit", "false", "--declaration",
-                           "--emitDeclarationOnly", "--outDir", folder, WEB / "dossier.js")
+                           "--emitDeclarationOnly", "--outDir", folder, WEB / "dossier.js",
+                           WEB / "dossier-redirect.js")
             self.assertEqual(run.returncode, 0, run.stdout)
             folder = pathlib.Path(folder)
-            (folder / "dossier.d.ts").rename(folder / "source.d.ts")
-            (folder / "dossier.d.ts").write_text((WEB / "dossier.d.ts").read_text())
+            for name, source in [("dossier", "source"), ("dossier-redirect", "source-redirect")]:
+                (folder / f"{name}.d.ts").rename(folder / f"{source}.d.ts")
+                (folder / f"{name}.d.ts").write_text((WEB / f"{name}.d.ts").read_text())
             (folder / "check.ts").write_text(text)
             return self.tsc(folder / "check.ts")
 
@@ -43,6 +45,8 @@ class Types(unittest.TestCase):
         const names: (keyof declared.Dossier)[] = [] as (keyof source.Dossier)[];
         const error: declared.DossierError = {} as source.DossierError;
         new source.Dossier(...({} as ConstructorParameters<typeof declared.Dossier>));
+        const redirect: typeof import("./source-redirect") = {} as typeof import("./dossier-redirect");
+        const same: typeof import("./dossier-redirect") = {} as typeof import("./source-redirect");
         """
 
     def test_the_source_matches_the_declared_types(self):

@@ -265,6 +265,8 @@ class Client(ClientCase):
 
     def test_the_client_is_served_to_pages_of_any_origin(self):
         for name, type_ in [("dossier.js", "text/javascript"), ("dossier.d.ts", "text/plain"),
+                            ("dossier-redirect.js", "text/javascript"),
+                            ("dossier-redirect.d.ts", "text/plain"),
                             ("dossier-session.js", "text/javascript")]:
             answer = self.site.get(f"/{name}")
             self.expect(answer, 200)

@@ -133,15 +133,22 @@ class Package(Case):
         self.assertEqual((run.returncode, run.stderr), (0, b""))
         return run.stdout
 
-    def test_it_adds_at_most_4500_bytes_to_an_app_and_nothing_if_it_is_not_used(self):
-        code = self.bundle('export { Dossier, DossierError } from "dossier";')
+    def test_it_adds_at_most_4_kib_to_an_app_and_nothing_if_it_is_not_used(self):
+        client = 'export { Dossier, DossierError } from "dossier";'
+        redirect = 'export { handleRedirect, signInRedirect } from "dossier/redirect";'
+        code = self.bundle(client)
         self.assertIn(b"/v1/login/password", code)
-        self.assertLessEqual(len(gzip.compress(code, 9)), 4500)
+        self.assertNotIn(b"/authorize", code)
+        self.assertLessEqual(len(gzip.compress(code, 9)), 4096)
+        code = self.bundle(client + redirect)
+        self.assertIn(b"/authorize", code)
+        self.assertLessEqual(len(gzip.compress(code, 9)), 4096 + 600)
         # A side effect would stay in the bundle.
-        self.assertEqual(self.bundle('import { Dossier } from "dossier";'), b"")
+        unused = 'import { Dossier } from "dossier"; import { handleRedirect } from "dossier/redirect";'
+        self.assertEqual(self.bundle(unused), b"")
         wall = re.sub('"sideEffects": false,', "", (self.package / "package.json").read_text())
         (self.package / "package.json").write_text(wall)
-        self.assertEqual(self.bundle('import { Dossier } from "dossier";'), b"")
+        self.assertEqual(self.bundle(unused), b"")
 
     def compile(self, program):
         (self.folder / "app.ts").write_text(program)
@@ -159,9 +166,10 @@ class Package(Case):
                 self.assertEqual(said.count("error TS"), 1, said)
                 self.assertIn(words, said)
 
-    def test_the_example_of_its_readme_compiles(self):
-        example = re.search(r"```ts\n(.*?)```", (WEB / "README.md").read_text(), re.S)[1]
-        run = self.compile(example)
+    def test_the_examples_of_its_readme_compile(self):
+        examples = re.findall(r"```ts\n(.*?)```", (WEB / "README.md").read_text(), re.S)
+        self.assertEqual(len(examples), 2)
+        run = self.compile("".join(examples))
         self.assertEqual(run.returncode, 0, run.stdout)
 
     def test_it_signs_in_without_a_page_and_clients_share_no_user(self):

@@ -1,4 +1,4 @@
-// Keeps and refreshes the tokens of the users of this browser, for dossier.js.
+// Keeps and refreshes the tokens of the users of this browser, for dossier.js and dossier-redirect.js.
 
 /** @typedef {import("./dossier.js").Answer} Answer */
 /** @typedef {import("./dossier.js").DeviceUser} DeviceUser */
@@ -27,12 +27,17 @@ export class DossierError extends Error {
   }
 }
 
+/**
+ * The session of each client.
+ * @type {WeakMap<import("./dossier.js").Dossier, Session>}
+ */
+export const sessions = new WeakMap();
+
 /** The users of one app in this browser. One page at a time replaces tokens. */
 export class Session {
   #app;
   #isCookie;
-  #name;
-  #browser = storage(() => localStorage);
+  browser = storage(() => localStorage);
   #page = storage(() => sessionStorage);
   // The tokens of this page, if the device is in a cookie.
   #tokens = /** @type {Record<string, Tokens>} */ ({});
@@ -46,12 +51,12 @@ export class Session {
     this.url = url.replace(/\/+$/, "");
     this.#app = options?.app;
     this.#isCookie = options?.device === "cookie";
-    this.#name = ["dossier", this.#isCookie, this.url, options?.app].join(" ");
+    this.name = ["dossier", this.#isCookie, this.url, options?.app].join(" ");
   }
 
   /** @returns {string | null} */
   get user() {
-    return (this.#page.getItem(this.#name) ?? this.#state.active) || null;
+    return (this.#page.getItem(this.name) ?? this.#state.active) || null;
   }
 
   /** Whether the server knows no device of this browser. */
@@ -75,20 +80,20 @@ export class Session {
 
   /** @returns {State} */
   get #state() {
-    return { tokens: this.#tokens, ...JSON.parse(this.#browser.getItem(this.#name) ?? "{}") };
+    return { tokens: this.#tokens, ...JSON.parse(this.browser.getItem(this.name) ?? "{}") };
   }
 
   set #state({ tokens, ...rest }) {
     this.#tokens = tokens;
     const kept = this.#isCookie ? rest : { ...rest, tokens };
-    this.#browser.setItem(this.#name, JSON.stringify(kept));
+    this.browser.setItem(this.name, JSON.stringify(kept));
   }
 
   /** @template Value @param {() => Promise<Value>} work @returns {Promise<Value>} */
-  #alone(work) {
+  alone(work) {
     // Without HTTPS there are no locks between pages, except on this machine. A server has no pages.
     const locks = hasPage ? navigator.locks : undefined;
-    if (locks) return locks.request(this.#name, work);
+    if (locks) return locks.request(this.name, work);
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => {});
     return turn;
@@ -99,9 +104,9 @@ export class Session {
    * @param {string} path @param {object} body @returns {Promise<any>}
    */
   signIn(path, body) {
-    return this.#alone(async () => {
+    return this.alone(async () => {
       const answer = await this.sendKnown(path, body);
-      if (answer.body?.access_token) this.#keep(answer.body, true);
+      if (answer.body?.access_token) this.keep(answer.body, true);
       return answer.body;
     });
   }
@@ -129,17 +134,17 @@ export class Session {
     const user = this.user;
     if (!user) throw signedOut();
     await this.access(user);
-    return this.#alone(async () => {
+    return this.alone(async () => {
       const { access } = this.#state.tokens[user] ?? {};
       const options = { body, access, device: this.#isCookie };
       const grant = (await this.send("POST", path, options)).body;
-      this.#keep(grant, false);
+      this.keep(grant, false);
       return grant.recovery_codes;
     });
   }
 
   /** @param {any} grant @param {boolean} isChosen whether its user becomes the user of this page */
-  #keep(grant, isChosen) {
+  keep(grant, isChosen) {
     const { active, secret, tokens } = this.#state;
     const { user_id: user, access_token: access, refresh_token: refresh, client } = grant;
     const expires = Date.now() + grant.expires_in * 1000;
@@ -149,7 +154,7 @@ export class Session {
       secret: grant.device_secret ?? secret,
       tokens: { ...tokens, [user]: { access, refresh, expires, client, hint } },
     };
-    if (isChosen) this.#page.setItem(this.#name, user);
+    if (isChosen) this.#page.setItem(this.name, user);
     return user;
   }
 
@@ -159,62 +164,25 @@ export class Session {
     const { [user]: _, ...tokens } = this.#state.tokens;
     const active = this.#state.active === user ? next : this.#state.active;
     this.#state = { ...this.#state, active, tokens };
-    if (isHere) this.#page.setItem(this.#name, next);
+    if (isHere) this.#page.setItem(this.name, next);
   }
 
   /** @param {string} user @returns {Promise<string>} */
   switchTo(user) {
     const options = { body: { user_id: user }, device: true };
-    return this.#alone(async () =>
-      this.#keep((await this.send("PUT", "/v1/device/active", options)).body, true)
+    return this.alone(async () =>
+      this.keep((await this.send("PUT", "/v1/device/active", options)).body, true)
     );
   }
 
-  // A sign-in at the pages of the server
-
-  /** @param {import("./dossier.js").RedirectOptions} options */
-  async signInRedirect({ client, redirect = address(), ...more }) {
-    // Browsers compute hashes only for pages that arrive unchanged: by TLS, or from this machine.
-    if (!crypto.subtle) throw refusal("validation_failed", "A sign-in by redirect needs https:// or localhost.");
-    const [state, verifier] = [0, 1].map(() => base64url(crypto.getRandomValues(new Uint8Array(32))));
-    this.#page.setItem(`${this.#name} redirect`, JSON.stringify({ client, redirect, state, verifier }));
-    const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
-    return this.#go("/authorize", {
-      scope: SCOPES, ...more, response_type: "code", client_id: client, redirect_uri: redirect, state,
-      code_challenge: base64url(new Uint8Array(hash)), code_challenge_method: "S256",
-    });
-  }
-
-  /** @returns {Promise<string | null>} */
-  async handleRedirect() {
-    const name = `${this.#name} redirect`;
-    const kept = JSON.parse(this.#page.getItem(name) ?? "null");
-    const answer = new URLSearchParams(location.search);
-    // Another site could send the browser here with a code of its own user.
-    if (!kept || answer.get("state") !== kept.state) return null;
-    this.#page.setItem(name, "null");
-    history.replaceState(null, "", kept.redirect);
-    const error = answer.get("error");
-    if (error) throw refusal(error, answer.get("error_description") ?? error);
-    return this.#alone(async () => {
-      const { client, redirect, verifier } = kept;
-      const grant = await this.#exchange(client, {
-        grant_type: "authorization_code", code: answer.get("code"), redirect_uri: redirect,
-        code_verifier: verifier,
-      });
-      const { body } = await this.send("GET", "/v1/me", { access: grant.access_token });
-      return this.#keep({ ...grant, user_id: body.id }, true);
-    });
-  }
-
   /** @param {string} client @param {object} more @returns {Promise<any>} */
-  async #exchange(client, more) {
+  async exchange(client, more) {
     const { body } = await this.send("POST", "/oauth/token", { body: { client_id: client, ...more } });
     return { ...body, client };
   }
 
   /** @param {string} path @param {Record<string, any>} parameters @returns {Promise<never>} */
-  #go(path, parameters) {
+  go(path, parameters) {
     location.assign(`${this.url}${path}?${new URLSearchParams(parameters)}`);
     // The page ends here.
     return new Promise(() => {});
@@ -230,12 +198,12 @@ export class Session {
     const { client, hint } = this.#state.tokens[user] ?? {};
     if (client) {
       this.drop(user);
-      return this.#go("/oidc/logout", {
+      return this.go("/oidc/logout", {
         client_id: client, id_token_hint: hint, post_logout_redirect_uri: redirect ?? address(),
       });
     }
     const path = `/v1/device/users/${part(user)}${tail}?next=${next}`;
-    return this.#alone(async () => {
+    return this.alone(async () => {
       /** @type {DeviceUser[]} */
       const users = (await this.send(method, path, { device: true })).body.users;
       this.drop(user, next === "none" ? "" : activeOf(users));
@@ -245,7 +213,7 @@ export class Session {
 
   /** Signs all users out. */
   leaveAll() {
-    return this.#alone(async () => {
+    return this.alone(async () => {
       for (const { client, refresh, access } of Object.values(this.#state.tokens)) {
         const body = { client_id: client, token: refresh ?? access };
         if (client) await this.send("POST", "/oauth/revoke", { body });
@@ -255,7 +223,7 @@ export class Session {
         : (await this.send("POST", "/v1/device/logout", { device: true })).body.users;
       // A browser that the server does not know stays new.
       this.#state = { ...this.#state, active: this.#state.active && "", tokens: {} };
-      this.#page.setItem(this.#name, "");
+      this.#page.setItem(this.name, "");
       return users;
     });
   }
@@ -268,7 +236,7 @@ export class Session {
 
   /** @param {string} user @param {string} [spent] the access token that the server rejected */
   #refresh(user, spent) {
-    return this.#alone(async () => {
+    return this.alone(async () => {
       const held = this.#state.tokens[user];
       // Another page was faster, or has signed the user out.
       if (isFresh(held) && held.access !== spent) return held.access;
@@ -280,9 +248,9 @@ export class Session {
       const options = { body, device: this.#isCookie };
       try {
         const grant = held?.client
-          ? { ...await this.#exchange(held.client, { grant_type: "refresh_token", refresh_token: held.refresh }), user_id: user }
+          ? { ...await this.exchange(held.client, { grant_type: "refresh_token", refresh_token: held.refresh }), user_id: user }
           : (await this.send("POST", "/v1/token/refresh", options)).body;
-        this.#keep(grant, false);
+        this.keep(grant, false);
         return /** @type {string} */ (grant.access_token);
       } catch (error) {
         // With every code, the user has to sign in again.
@@ -335,14 +303,7 @@ export class Session {
 }
 
 /** Returns the address of the page without its query. */
-const address = () => location.origin + location.pathname;
-
-/** @param {Uint8Array} bytes */
-const base64url = (bytes) =>
-  btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
-
-const SCOPES = "openid offline_access read:current_user create:current_user_metadata "
-  + "update:current_user_metadata delete:current_user_metadata";
+export const address = () => location.origin + location.pathname;
 
 const hasPage = typeof document !== "undefined";
 
@@ -379,7 +340,7 @@ function problem(status, code, title) {
  * Returns the error for a request without a response.
  * @param {string} code @param {string} title @param {unknown} [cause]
  */
-function refusal(code, title, cause) {
+export function refusal(code, title, cause) {
   return new DossierError(problem(0, code, title), { cause });
 }
 
@@ -396,7 +357,7 @@ function unreachable() {
 /**
  * Returns the storage of a page. A server, a worker and a browser that forbids storage get one in
  * memory for each client, so a server cannot confuse the users of two requests.
- * @param {() => Storage} open @returns {Pick<Storage, "getItem" | "setItem">}
+ * @param {() => Storage} open @returns {Pick<Storage, "getItem" | "setItem" | "removeItem">}
  */
 function storage(open) {
   try {
@@ -406,6 +367,7 @@ function storage(open) {
   return {
     getItem: (name) => kept.get(name) ?? null,
     setItem: (name, value) => { kept.set(name, value); },
+    removeItem: (name) => { kept.delete(name); },
   };
 }
 

@@ -47,21 +47,11 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
   /** The id of the user of this page, or null. Other pages do not change it. */
   readonly user: string | null;
 
+  // `dossier-redirect.js` signs users in at the pages of the server.
+  //
   // Each way to sign in returns the user's id, and makes the user active on the device. The error
   // "additional_factor_required" means that the user has a second factor, or needs one.
 
-  /**
-   * Leaves the page for the sign-in at the pages of the server, which know all ways to sign in. The
-   * browser returns to this page, or to `redirect`: call `handleRedirect` there. Keeps tokens as the
-   * `device` "secret" does.
-   */
-  signInRedirect(options: RedirectOptions): Promise<never>;
-  /**
-   * Completes a sign-in by redirect, and returns the user's id. Returns null if the page was opened
-   * in another way, so call it whenever the page loads. The error "access_denied" means that the
-   * user went back.
-   */
-  handleRedirect(): Promise<string | null>;
   /** Makes a guest: an anonymous user, who can link an address later. */
   signInAnonymously(): Promise<string>;
   /**
@@ -253,17 +243,6 @@ export type UpdateOutcome = {
 export type PropertyValue = string | number | boolean;
 export type Property = { key: string; value: PropertyValue; version: number };
 export type PropertyOptions = { version?: number; keep?: "new" | "old" };
-
-/** A sign-in by redirect. Other members are parameters of `/authorize`, such as `login_hint`. */
-export type RedirectOptions = {
-  /** The id of a client of the kind `single_page`. */
-  client: string;
-  /** One of the client's `callback_urls`; the address of the page, without its query, by default. */
-  redirect?: string;
-  /** By default, what reads and writes the user's data, and stays signed in. */
-  scope?: string;
-  [parameter: string]: string | undefined;
-};
 
 /** `body` is sent as JSON unless it is a Blob. `version` 0 means that nothing is stored yet. */
 export type RequestOptions = { body?: any; type?: string; version?: number };

@@ -5,7 +5,7 @@
 //   if (!dossier.user) await dossier.signInAnonymously();
 //   await dossier.metadata.patch({ theme: "dark" });
 
-import { activeOf, part, Session } from "./dossier-session.js";
+import { activeOf, part, Session, sessions } from "./dossier-session.js";
 
 export { DossierError } from "./dossier-session.js";
 
@@ -21,6 +21,7 @@ export class Dossier {
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
     this.#session = new Session(url, options);
+    sessions.set(this, this.#session);
     this.metadata = metadata(this);
     this.customData = customData(this);
     this.properties = properties(this);
@@ -30,9 +31,6 @@ export class Dossier {
 
   // Signing in
 
-  /** @param {import("./dossier.js").RedirectOptions} options */
-  signInRedirect(options) { return this.#session.signInRedirect(options); }
-  handleRedirect() { return this.#session.handleRedirect(); }
   signInAnonymously() { return this.#signIn("/v1/login/anonymous", {}); }
   /** @param {string} email @param {string} password */
   async register(email, password) {
