@@ -1,13 +1,10 @@
 """The page of deploy/web, in Chromium, from another origin than the server's."""
 
 import pathlib
-import re
 import subprocess
 import tempfile
 import unittest
 
-from browser import Pages
-from machine import ROOT
 from web import PASSWORD, WEB, PageCase
 
 
@@ -153,24 +150,6 @@ class Stories(PageCase):
             "PUT", f"/v1/me/properties/{key}", {"value": value},
             {"Content-Type": "application/json"}, token=grant["access_token"]), 200)
         self.expect(self.site.request("POST", "/v1/logout", token=grant["access_token"]), 204)
-
-    def test_the_page_of_the_readme_works(self):
-        printed, = re.findall(r"```html\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-        self.assertIn("http://127.0.0.1:8080", printed)
-        with tempfile.TemporaryDirectory() as folder:
-            page = pathlib.Path(folder) / "mine.html"
-            page.write_text(printed.replace("http://127.0.0.1:8080", self.server))
-            pages = Pages(folder)
-            self.addCleanup(pages.stop)
-            # As deploy/up allows them.
-            self.site.set_app(allowed_origins=["http://localhost:*", "http://127.0.0.1:*"])
-            self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin])
-            # The commands above the page in the README have registered the user.
-            self.expect(self.register("ada@example.org", "correct horse battery"), 201)
-            self.browser.open(f"{pages.origin}/mine.html")
-            self.browser.wait(lambda: self.browser.find("body").text == "ada@example.org",
-                              "the address of the user")
-            self.quiet()
 
 
 if __name__ == "__main__":
