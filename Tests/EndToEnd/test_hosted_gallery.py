@@ -16,6 +16,21 @@ WIDTHS, SCHEMES = [1280, 320], ["light", "dark"]
 AUTOMATIC = re.compile(r'<meta http-equiv="refresh"[^>]*>|<script nonce.*?</script>', re.DOTALL)
 IMAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="40"/>'
 
+# Rows with several values whose label, first value and action are not on one line.
+UNEVEN = """
+  const top = (element) => {
+    const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    return range.getClientRects()[0].top;
+  };
+  return [...document.querySelectorAll(".row:has(.values > :nth-child(2))")].filter((row) => {
+    const parts = ["dt > span:last-child", ".value", ".action :is(a, button)"]
+      .map((selector) => row.querySelector(selector)).filter(Boolean).map(top);
+    return Math.max(...parts) - Math.min(...parts) > 1;
+  }).map((row) => row.textContent);
+"""
+
 
 class GalleryCase(unittest.TestCase):
     # Takes long for its number of tests.
@@ -99,6 +114,13 @@ class Others(GalleryCase):
                 self.assertEqual(self.browser.axe_faults(["color-contrast"]), [], scheme)
 
         self.each("brand", "en", check)
+
+    def test_the_parts_of_a_row_begin_on_one_line(self):
+        def check():
+            self.assertEqual(self.browser.script(UNEVEN), [])
+
+        self.browser.emulate("light", 1280)
+        self.each("plain", "en", check)
 
     def test_each_button_has_an_edge_without_colors_of_the_page(self):
         def check():
