@@ -191,7 +191,7 @@ class PrintedLines(unittest.TestCase):
       }"""
 
     def test_they_sign_in_once(self):
-        run = functions("tell_start http://127.0.0.1:8080 5f0 dossier", check=True)
+        run = functions("tell_start http://127.0.0.1:8080 dossier", check=True)
         lines = "\n".join(re.findall(r"(?m)^  (import .*|const .*|history\..*)$", run.stdout))
         self.assertEqual(lines.count("\n"), 3, run.stdout)
         with tempfile.TemporaryDirectory(prefix="dossier-lines-") as folder:

@@ -215,7 +215,7 @@ element("sign-out").onclick = () => {
   }));
 };
 element("account").href = `${issuer}/account?` + new URLSearchParams({
-  client_id: clientID,
+  client_id: client,
   return_to: page,
 });
 element("settings").onchange = () => apply(typed().theme);
