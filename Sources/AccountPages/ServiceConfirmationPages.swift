@@ -68,9 +68,7 @@ import WireKit
     guard !able.isEmpty else { return [] }
     let identities = try await Identities.list(of: visit.user, visit.context)
     return able.filter { connection in
-      identities.contains { identity in
-        identity.provider.issuer.map { connection.isOf(issuer: $0) } ?? false
-      }
+      identities.contains { connection.isOf($0.provider) }
     }.map { connection in
       ConnectionButton(
         connection.label, mark: ConnectionMark(preset: connection.preset.name),

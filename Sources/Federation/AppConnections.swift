@@ -38,7 +38,7 @@ package struct AppConnections: AppPart {
 
   /// Returns the connection whose users have a provider; nil without one.
   package func connection(of provider: IdentityProvider) -> Connection? {
-    provider.issuer.flatMap { issuer in all.first { $0.isOf(issuer: issuer) } }
+    all.first { $0.isOf(provider) }
   }
 
   /// Returns the connection that accepts an ID token: by its issuer, and by one of its client ids.

@@ -161,14 +161,6 @@ extension ColumnRule {
     1...255, "client_id", "A client id must have 1 to 255 printable ASCII characters."
   ) { $0.utf8.allSatisfy(\.isVisible) }
 
-  fileprivate static let urlOfService = ColumnRule.text(
-    0...2_048, "url",
-    "This must be a URL in ASCII that begins with https://, or with http:// if the server's "
-      + "setting issuer_network is any."
-  ) { url in
-    (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.allSatisfy(\.isVisible)
-  }
-
   fileprivate static let scopesOfService = words(of: 200) { word in
     word.utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
   }
@@ -345,6 +337,11 @@ extension Stored<ConnectionRecord> {
   /// Returns whether its users have identities of an issuer, such as that of a tenant of Microsoft.
   package func isOf(issuer: String) -> Bool {
     record.preset.mayState(issuer, settings(allowsPlainHTTP: true))
+  }
+
+  /// Returns whether its users have identities of a provider.
+  package func isOf(_ provider: IdentityProvider) -> Bool {
+    provider.issuer.map { isOf(issuer: $0) } ?? false
   }
 
   /// Returns the id and the secret of the app at the service.

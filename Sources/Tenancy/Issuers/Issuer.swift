@@ -35,7 +35,7 @@ package struct IssuerRecord: OwnedRecord {
       "audience", .shortText, "the value that the aud of its tokens must contain",
       .example("adventure"))
     jwksURL = read.optional(
-      "jwks_url", .urlOfKeys,
+      "jwks_url", .urlOfService,
       "the URL of its public keys, fetched on demand and again as its cache headers say",
       .example("https://login.example.com/.well-known/jwks.json"), read: \.string)
     jwks = read.optional(
@@ -87,7 +87,8 @@ extension ColumnRule {
       ? nil : ("length", "This member must have 1 to 1024 bytes.")
   }
 
-  fileprivate static let urlOfKeys = ColumnRule.text(
+  /// The URL of a service that workers call.
+  package static let urlOfService = ColumnRule.text(
     0...2_048, "url",
     "This must be a URL in ASCII that begins with https://, or with http:// if the server's "
       + "setting issuer_network is any."
