@@ -155,6 +155,14 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
+      name: "WebAuthn",
+      dependencies: [
+        "Encoding", "JSON", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "Localization", dependencies: ["DomainNames", "Encoding", "HTTP", "JSON"],
       swiftSettings: domain
     ),
@@ -476,7 +484,11 @@ let package = Package(
     ),
     .target(
       name: "TestSupport",
-      dependencies: ["Documents", "EventLoop", "Localization", "Postgres", "Runtime"],
+      dependencies: [
+        "Documents", "Encoding", "EventLoop", "JSON", "Localization", "Postgres", "Runtime",
+        "WebAuthn", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ],
       path: "Tests/TestSupport", swiftSettings: tests
     ),
     .testTarget(
@@ -538,6 +550,14 @@ let package = Package(
       swiftSettings: tests
     ),
     .testTarget(
+      name: "WebAuthnTests",
+      dependencies: [
+        "Encoding", "JSON", "TestSupport", "WebAuthn",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      exclude: ["vectors"], swiftSettings: tests
+    ),
+    .testTarget(
       name: "PagesTests",
       dependencies: ["Encoding", "JSON", "Localization", "Pages", "TestSupport"],
       swiftSettings: tests),
@@ -584,7 +604,7 @@ let readers: [Target.Dependency] = [
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",
   "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Outbound",
-  "Patterns", "Postgres", "ParraWire", "TestSupport", "WebTokens", "WireKit",
+  "Patterns", "Postgres", "ParraWire", "TestSupport", "WebAuthn", "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
 ]
 
