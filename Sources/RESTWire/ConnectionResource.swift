@@ -30,13 +30,9 @@ import Sessions
     LoginResource.open(
       "/v1/login/connection",
       32_768,
-      reads: Fields(
+      reads: body(
         "ServiceCredential",
-        "A code or an ID token that the SDK of a service has given to the app.",
-        credential
-      ).telling { $1.faults }.like([
-        "connection": .string("google"), "code": .string("4/0AVGzR1…"),
-      ]),
+        "A code or an ID token that the SDK of a service has given to the app."),
       gives: .ok(.grant),
       refuses: [
         .unknownConnection, .invalidExternalToken, .connectionFailed, .connectionUnavailable,
@@ -65,12 +61,18 @@ import Sessions
       verifier: verifier, nonce: nonce)
   }
 
-  /// The same, to authenticate again.
-  nonisolated static let evidence = Fields(
-    "ConnectionEvidence",
-    "A code or an ID token of a sign-in at a service that has just asked the user again.",
-    provider: "connection", credential
-  ).telling { $1.faults }
+  /// Returns the body with such a credential, and with a member `provider` if there is one.
+  nonisolated static func body(
+    _ name: String, _ description: String, provider: String? = nil
+  ) -> Fields<ServiceCredential> {
+    var example = JSONObject()
+    example["provider"] = provider.map(JSON.string)
+    example["connection"] = "google"
+    example["code"] = "4/0AVGzR1…"
+    return Fields(name, description, provider: provider, credential)
+      .telling { $1.faults }
+      .like(.object(example))
+  }
 
   /// The routes of the operator, beside those of each record.
   nonisolated static let ofOperators = [

@@ -21,10 +21,10 @@ import WireKit
         "/v1/me/identities",
         access: .user(scope: Scopes.updateIdentities),
         takes: .body(
-          .json(limit: 20_000),
+          .json(limit: 32_768),
           Variants(
-            "NewIdentity", "An identity to link.", newPassword, newCode, newToken, newKey,
-            newPending)
+            "NewIdentity", "An identity to link.", newPassword, newCode, newToken, newConnection,
+            newKey, newPending)
         ),
         gives: [
           .ok(.linked.shown(as: Example.tokens), "The tokens of a new session."),
@@ -38,11 +38,12 @@ import WireKit
           .loginMethodDisabled, .emailTaken, .identityTaken, .identityExists, .emailRestorePending,
           .tooManyAPIKeys, .invalidExternalToken, .issuerUnavailable, .tooManyAttempts,
           .invalidCode, .mailNotConfigured, .additionalFactorRequired, .connectionUnavailable,
-          .identityNotAllowed, .pendingIdentityInvalid, .tooManyIdentities,
+          .identityNotAllowed, .pendingIdentityInvalid, .tooManyIdentities, .unknownConnection,
+          .connectionFailed,
         ],
         summary:
-          "Link an identity: a password, an issuer's token, an account that waits for its owner "
-          + "or a new API key",
+          "Link an identity: a password, an issuer's token, an account at the service of a "
+          + "connection, one that waits for its owner or a new API key",
         link
       ),
       Operation(
@@ -102,6 +103,7 @@ import WireKit
     case password(Credentials)
     case code(String, flow: String)
     case token(String, nonce: String?)
+    case service(ServiceCredential)
     case apiKey(name: String)
     case pending(flow: String)
   }
@@ -120,6 +122,13 @@ import WireKit
   private nonisolated static let newToken = Variant(tokenOfIssuer) {
     NewIdentity.token($0, nonce: $1)
   }
+
+  private nonisolated static let newConnection = Variant(
+    ConnectionResource.body(
+      "NewConnectionIdentity",
+      "A code or an ID token of the service of a connection, that its SDK has given to the app.",
+      provider: "connection")
+  ) { NewIdentity.service($0) }
 
   private nonisolated static let newKey = Variant(
     Fields("NewKey", "An API key to create.", provider: "api-key", .text("name", .nameOfKey))
@@ -160,23 +169,32 @@ import WireKit
     case .token(let token, let nonce):
       let session = try await NativeSignIn.link(
         token, for: nonce, to: call.user, as: .native, call.context)
-      guard let session else { throw .internalError(reason: "a link has made no session") }
-      return try await LoginResource.response(.ok, session, call)
+      return try await response(to: session, call)
+    case .service(let credential):
+      try await call.context.requireSession(of: call.user)
+      let account = try await credential.account(call.context)
+      let session = try await account.link(to: call.user, as: .native, call.context)
+      return try await response(to: session, call)
     case .apiKey(let name): return try await makeKey(name, call)
     case .pending(let flow):
-      let session = try await linkPending(flow, call)
-      return try await LoginResource.response(.ok, session, call)
+      return try await response(to: try await linkPending(flow, call), call)
     }
+  }
+
+  /// Returns the tokens of the session of a link, which has one for the style of this wire.
+  private static func response(
+    to session: OpenSession?, _ call: Call
+  ) async throws(Failure) -> Response {
+    guard let session else { throw .internalError(reason: "a link has made no session") }
+    return try await LoginResource.response(.ok, session, call)
   }
 
   private static func linkPending(
     _ flow: String, _ call: Call
-  ) async throws(Failure) -> OpenSession {
+  ) async throws(Failure) -> OpenSession? {
     guard let pending = PendingIdentity(flow, call.context) else { throw .pendingIdentityInvalid }
     do throws(Failure) {
-      let session = try await pending.link(to: call.user, as: .native, call.context)
-      guard let session else { throw .internalError(reason: "a link has made no session") }
-      return session
+      return try await pending.link(to: call.user, as: .native, call.context)
     } catch .wrongCredentials {
       // The flow is of the user who has the address.
       throw .pendingIdentityInvalid

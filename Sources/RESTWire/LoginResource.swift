@@ -186,7 +186,12 @@ import WireKit
   private nonisolated static let byToken = Variant(IdentityResource.tokenOfIssuer) {
     Reauthentication.token($0, nonce: $1)
   }
-  private nonisolated static let byConnection = Variant(ConnectionResource.evidence) {
+  private nonisolated static let byConnection = Variant(
+    ConnectionResource.body(
+      "ConnectionEvidence",
+      "A code or an ID token of a sign-in at a service that has just asked the user again.",
+      provider: "connection")
+  ) {
     Reauthentication.service($0)
   }
   private nonisolated static let byKey = Variant(

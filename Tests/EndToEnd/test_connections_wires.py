@@ -304,6 +304,58 @@ class Native(ConnectionCase):
         self.assertIsNone(self.me(grant).json["email"])
 
 
+class Codes(ConnectionCase):
+    """Links of accounts at a service whose SDK gives codes only."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.github = cls.connect("github", email_trust="verified")
+
+    def setUp(self):
+        super().setUp()
+        self.github.is_new(self.own_email())
+
+    def evidence(self):
+        return {"connection": "github", "redirect_uri": REDIRECT,
+                "code": self.github.native_code(redirect_uri=REDIRECT)}
+
+    def test_a_guest_with_a_code_keeps_id_and_data(self):
+        guest = self.site.login()
+        user, path = guest["user_id"], "/v1/me/custom-data"
+        self.expect(self.site.request("PUT", path, {"level": 7}, JSON, guest["access_token"]), 200)
+        grant = self.expect(self.attach(
+            guest, provider="connection", **self.evidence()), 200).json
+        self.assertEqual((grant["user_id"], self.owner(self.github)), (user, user))
+        again = self.expect(self.post("/v1/login/connection", self.evidence()), 200).json
+        self.assertEqual(again["user_id"], user)
+        self.assertEqual(self.me(again, "/custom-data").json, {"level": 7})
+
+    def test_a_user_with_another_address_links(self):
+        owner = self.expect(self.register("another-" + self.own_email()), 201).json
+        user = owner["user_id"]
+        self.expect(self.attach(owner, provider="connection", **self.evidence()), 200)
+        self.assertEqual(self.owner(self.github), user)
+        thief = self.site.login()
+        answer = self.attach(thief, provider="connection", **self.evidence())
+        self.expect(answer, 409, "identity_taken")
+        self.assertEqual(self.owner(self.github), user)
+
+    def test_evidence_that_does_not_fit_links_nothing(self):
+        guest = self.site.login()
+        for body, status in [
+                ({"code": "forged"}, 401), ({"redirect_uri": "https://evil.example.com"}, 401),
+                ({"connection": "unknown"}, 404), ({"connection": None}, 422),
+                ({"code": None}, 422), ({"id_token": "x.y.z"}, 422), ({"code": ""}, 422),
+                ({"code": "c" * 5000}, 422), ({"more": 1}, 422)]:
+            evidence = {**self.evidence(), **body}
+            answer = self.attach(guest, provider="connection", **{
+                name: value for name, value in evidence.items() if value is not None})
+            self.assertEqual(answer.status, status, (body, answer.body))
+        self.assertIsNone(self.owner(self.github))
+        self.expect(self.me(guest), 200)
+
+
 class Exchange(Auth0Case, ConnectionCase):
     """The native exchange of Auth0's SDKs."""
 

@@ -315,6 +315,11 @@ export type Identity = {
 export type NewIdentity =
   | { provider: "password"; email: string; password: string }
   | { provider: "jwt"; token: string }
+  | {
+      provider: "connection"; connection: string; code?: string; id_token?: string;
+      redirect_uri?: string; code_verifier?: string; nonce?: string;
+    }
+  | { provider: "pending"; flow: string }
   | KeyName;
 
 export type KeyName = { provider: "api-key"; name: string };
