@@ -25,26 +25,31 @@ import Records
   /// A proved address that another user has is never taken: that user signs in once in another way,
   /// and then links. An address without a proof matches no user, and a new user does not get it.
   /// - Parameters:
+  ///   - guest: an anonymous user who gets the identity instead of a new user; nil for none.
   ///   - style: the protocol of the session.
   ///   - context: the context of the request.
   /// - Returns: the session.
-  /// - Throws: `.accountExists` with a flow, `.signUpClosed`, `.wrongCredentials` if the user is
-  ///   blocked, `.additionalFactorRequired`, `.deviceUnknown`, `.deviceFull`, `.databaseUnavailable`.
+  /// - Throws: `.accountExists`, with a flow if the connection links, `.signUpClosed`,
+  ///   `.wrongCredentials` if the user is blocked, `.additionalFactorRequired`, `.deviceUnknown`, `.deviceFull`, `.databaseUnavailable`.
   package func signIn(
-    as style: SessionStyle, _ context: RequestContext
+    linkingTo guest: Principal? = nil, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     try await ConnectionUse.noteFailure(at: connection, context) { () async throws(Failure) in
       do throws(Failure) {
-        return try await signInOrUp(as: style, context)
-      } catch .emailTaken {
-        // Another request has given the address to a user meanwhile, whom this finds.
-        return try await signInOrUp(as: style, context)
+        return try await signInOrUp(linkingTo: guest, as: style, context)
+      } catch {
+        switch error {
+        // Another request has given the address or the identity to a user meanwhile, whom this finds.
+        case .emailTaken, .identityTaken:
+          return try await signInOrUp(linkingTo: guest, as: style, context)
+        default: throw error
+        }
       }
     }
   }
 
   private func signInOrUp(
-    as style: SessionStyle, _ context: RequestContext
+    linkingTo guest: Principal?, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     let methods = hasSecondFactor ? "mfa" : ""
     var outcome = ConnectionUse.Outcome.signedIn
@@ -63,8 +68,10 @@ import Records
           identity, linkedTo: owner.user, secondFactor: methods, as: style, context)
       }
       guard connection.allowsSignUp else { throw .signUpClosed }
-      outcome = .signedUp
-      return nil
+      let linked = try await Guests.signIn(
+        identity, linkingTo: guest, secondFactor: methods, as: style, context)
+      outcome = linked == nil ? .signedUp : .linked
+      return linked
     }
     ConnectionUse.note(outcome, at: connection, context)
     return session

@@ -82,12 +82,13 @@ import WireKit
         return WireError.unknownGrantType.response(in: .both)
       }
       context.bareDevice = UnauthenticatedDevice(named: nil)
+      let guest = try await AnonymousToken.owner(of: form["anonymous_token"], context)
       // The address of the form is unsigned, and so is the name, which only a new user gets.
       let account = try await Redirects.account(
         byToken: form["id_token"] ?? "", nonce: nil,
         name: StatedName(given: form["given_name"], family: form["family_name"]), of: connection,
         context)
-      session = try await account.signIn(as: .parra, context)
+      session = try await account.signIn(linkingTo: guest, as: .parra, context)
     default: return WireError.unknownGrantType.response(in: .both)
     }
     let tokens = try await WireTokens(of: session, context)

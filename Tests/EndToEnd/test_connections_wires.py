@@ -6,11 +6,12 @@ import unittest
 import urllib.parse
 
 from asking import JSON
+from cases import in_parallel
 from connections import SIGN_IN, ConnectionCase, browse
 from machine import wait_until
 from openid import FORM, Party, base64url, claims
 from parra import Client
-from parra_types import APIError, NetworkError
+from parra_types import APIError, NetworkError, native_id
 from test_auth0 import Auth0Case
 from test_pictures import png
 from upstream_presets import CONSUMERS, TENANT
@@ -469,6 +470,74 @@ class Parra(ConnectionCase):
         self.assertEqual(again["id"], user["id"])
         stored = self.stored(self.owner(self.apple), "given_name, family_name")
         self.assertEqual(stored, "Grace|Hopper")
+
+    def anonymous(self, **properties):
+        client = Client(self.site).launch()
+        client.call("PUT", client.user_path, {"properties": properties})
+        return client
+
+    def test_the_anonymous_user_keeps_id_and_data(self):
+        self.apple.is_new(self.own_email())
+        client = self.anonymous(level=3)
+        anonymous, copied = client.user["id"], client.tokens["access_token"]
+        before = self.count_users()
+        user = self.sign_in(client, given_name="Grace", family_name="Hopper")
+        self.assertEqual(
+            (user["id"], user["email"], user["email_verified"], user["is_anonymous"],
+             user["first_name"], user["last_name"], user["properties"]),
+            (anonymous, self.apple.person.email, True, False, "Grace", "Hopper", {"level": 3}))
+        self.assertEqual((user["id"], self.owner(self.apple)),
+                         (anonymous, native_id(anonymous)))
+        self.assertEqual(self.count_users(), before)
+        # Another person may have copied the tokens.
+        answer = client.send("GET", f"{client.base}/auth/user-info", token=copied)
+        self.assertEqual(answer.status, 401)
+        # With a known account, the data move.
+        again = self.sign_in(self.anonymous(coins=1))
+        self.assertEqual((again["id"], again["properties"]), (anonymous, {"level": 3, "coins": 1}))
+
+    def test_an_address_that_has_a_user_links_no_anonymous_user(self):
+        email = self.own_email()
+        self.verified(email)
+        self.apple.is_new(email)
+        client = self.anonymous(level=3)
+        with self.assertRaises((APIError, NetworkError)):
+            self.sign_in(client)
+        self.assertIsNone(self.owner(self.apple))
+        self.assertTrue(client.read_user()["is_anonymous"])
+
+    def test_an_account_without_an_address_links_too(self):
+        self.apple.is_new(None)
+        client = self.anonymous(level=3)
+        anonymous = client.user["id"]
+        user = self.sign_in(client)
+        self.assertEqual((user["id"], user["email"], user["is_anonymous"]), (anonymous, None, False))
+        self.assertEqual(self.sign_in(Client(self.site).launch())["id"], anonymous)
+
+    def test_a_user_or_a_foreign_token_is_no_guest(self):
+        self.apple.is_new("first-" + self.own_email())
+        client = self.anonymous()
+        first = self.sign_in(client)
+        self.apple.is_new("second-" + self.own_email())
+        # The client still has the tokens of the first user.
+        second = self.sign_in(client)
+        self.assertNotEqual(second["id"], first["id"])
+        self.assertEqual(self.owner(self.apple), native_id(second["id"]))
+
+    def test_first_sign_ins_of_one_anonymous_user_at_once(self):
+        self.apple.is_new(self.own_email())
+        client = self.anonymous(level=3)
+        before = self.count_users()
+
+        def enter(_):
+            tokens = client.form(
+                client_id="app-1", grant_type="sign_in_with_apple", code="unused",
+                id_token=self.apple.native_token(aud="com.example.demo"),
+                anonymous_token=client.tokens["access_token"])
+            return claims(tokens["access_token"])["sub"]
+
+        self.assertEqual(len(set(in_parallel(4, enter))), 1)
+        self.assertEqual(self.count_users(), before)
 
     def test_tokens_of_another_app_are_refused(self):
         self.apple.is_new(self.own_email())

@@ -98,7 +98,9 @@ package import Tenancy
     secondFactor methods: String, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     let keep: SignIn.Writes = { (transaction) async throws(Failure) in
-      try await external.refreshNames(of: known.user, in: transaction)
+      if external.refreshesNames {
+        try await external.refreshNames(of: known.user, in: transaction)
+      }
       external.keepClaims(of: known.user, in: transaction)
       return { () async throws(Failure) in }
     }
@@ -201,14 +203,14 @@ extension ExternalTokens.Identity {
     return true
   }
 
-  /// Copies changed names to the profile of a locked user, if the connection asks for it.
+  /// Copies changed names to the profile of a locked user.
   ///
-  /// A name that is not the one of the last sign-in was changed here, and stays.
+  /// A name that is not the one of the last sign-in was changed here, and stays. Before the first
+  /// sign-in, this copies the names that the user lacks.
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop fileprivate func refreshNames(
+  @EventLoop func refreshNames(
     of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
-    guard refreshesNames else { return }
     let names = JSONObject(
       profile.filter { name, value in
         ["name", "given_name", "family_name", "nickname"].contains(name)
@@ -236,11 +238,11 @@ extension NewSubject {
   /// Prepares the user of a new subject, with the members of its profile that break no rule.
   ///
   /// - Throws: `.signUpClosed`, `.databaseUnavailable`.
-  fileprivate init(
-    _ external: ExternalTokens.Identity, _ context: RequestContext
+  init(
+    _ external: ExternalTokens.Identity, of user: UserID = UserID(), _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpenSignUp()
-    var credential = external.credential(of: UserID())
+    var credential = external.credential(of: user)
     credential.isOfNewUser = true
     // A new user has nothing that an older sign-in could give away.
     if external.signedInAt == 0 { credential.authenticatedAt = nil }
