@@ -33,6 +33,8 @@ extension FormError {
     case .deviceFull: return [FormError(.browserFull)]
     case .tooManyFactors: return [FormError(.factorLimit)]
     case .lastIdentity: return [FormError(.lastIdentity)]
+    case .tooManyIdentities: return [FormError(.identityLimit)]
+    case .identityTaken: return [FormError(.identityTaken)]
     case .emailRestorePending: return [FormError(.restorePending)]
     case .preconditionFailed, .identityExists, .noEmail: return [FormError(.changedMeanwhile)]
     case .pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureTooComplex:

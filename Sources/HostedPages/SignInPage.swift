@@ -20,6 +20,8 @@ package enum SignInPage: String {
   case choose
   /// There is an account with the address of an account at another service.
   case link
+  /// The account at another service was not linked after the sign-in.
+  case notLinked = "not-linked"
   /// The address is of a domain whose users sign in at another service.
   case service
   case consent

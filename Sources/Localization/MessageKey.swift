@@ -27,7 +27,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case connectionRefusedTitle, connectionRefused, connectionNotAllowedText
   case connectionNotConfirmedText
   case connectionSignUpClosedText, connectionAddressTakenText
-  case accountExists, accountExistsText, signInToLink, linkingNotice
+  case accountExists, accountExistsText, signInToLink, linkingNotice, notLinked, notLinkedText
   // Sign-up.
   case createAccount, createAccountIntroduction, haveAccount, readTerms
   // Forgotten passwords and addresses.

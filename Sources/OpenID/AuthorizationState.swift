@@ -44,6 +44,8 @@ package struct AuthorizationState: Sendable {
   package var pass: String?
   /// The flow of an account at another service, which is linked after the user has signed in.
   package var pendingIdentity: String?
+  /// The code of the error by which that account was not linked, until the user has seen it.
+  package var linkError: String?
   /// New recovery codes, until the user has seen them.
   package var recoveryCodes: [String] = []
   /// The code that has ended the authorization.
@@ -76,6 +78,7 @@ package struct AuthorizationState: Sendable {
     json["last_form"] = lastForm.map(JSON.string)
     json["pass"] = pass.map(JSON.string)
     json["pending_identity"] = pendingIdentity.map(JSON.string)
+    json["link_error"] = linkError.map(JSON.string)
     json["recovery_codes"] = list(recoveryCodes)
     json["code"] = code.map(JSON.string)
     return .object(json)
@@ -98,6 +101,7 @@ package struct AuthorizationState: Sendable {
     lastForm = json["last_form"]?.string
     pass = json["pass"]?.string
     pendingIdentity = json["pending_identity"]?.string
+    linkError = json["link_error"]?.string
     recoveryCodes = list("recovery_codes")
     code = json["code"]?.string
   }

@@ -7,13 +7,17 @@ import unittest
 
 from cases import in_parallel
 from connections import (
-    CLOSED, EXISTS, IDENTITIES, LINKING, NOT_ALLOWED, REFUSED, SIGN_IN_TO_LINK, TAKEN, ConnectionCase,
-    browse)
+    CLOSED, EXISTS, IDENTITIES, LINKING, NOT_ALLOWED, REFUSED, SIGN_IN, SIGN_IN_TO_LINK, TAKEN,
+    ConnectionCase, browse)
 from hosted import PASSWORD
 from machine import wait_until
 from openid import Party
 
 THEIRS = "attacker's horse"
+NOT_LINKED = "Account not linked"
+LIMIT = "Your account has too many linked accounts. Unlink one first."
+LINKED_ELSEWHERE = (
+    "This account is linked to another user of Dossier. Sign in with it, and unlink it there first.")
 RESTORE_FIRST = (
     "You removed your last email address less than 7 days ago. Restore it by the link in the "
     "email that we sent there, or add another one later.")
@@ -173,6 +177,87 @@ class Addresses(AccountCase):
         self.is_refused(page, REFUSED.format("separate"), issuer, words=TAKEN)
         self.assertEqual(self.site.sql(
             f"select count(*) from identities where user_id = '{user}'"), "1")
+        # Nor does it take over the account of an address that is not verified.
+        unverified = "unverified-" + email
+        grant = self.expect(self.register(unverified), 201).json
+        issuer.is_new(unverified)
+        page, _ = self.go(issuer, visitor := self.new_visitor())
+        self.is_refused(page, REFUSED.format("separate"), issuer, visitor, TAKEN)
+        self.expect(self.me(grant), 200)
+        answer = self.post("/v1/login/connection", {
+            "connection": "separate", "id_token": issuer.native_token()})
+        self.expect(answer, 409, "account_exists")
+        self.assertNotIn("flow", answer.json)
+
+    def test_an_address_that_is_always_trusted_follows_the_same_rules(self):
+        """The operator runs the issuer, which states no verified addresses."""
+        email, user = self.owned()
+        self.always.is_new(email, verified=False)
+        page, party = self.go(self.always)
+        self.shows(page, EXISTS)
+        self.visitor.open(page.links[SIGN_IN_TO_LINK])
+        told = self.identity(self.enter_password(email, PASSWORD), party)
+        self.assertEqual((told["sub"], self.owner(self.always)), (user, user))
+        unverified = "unverified-" + email
+        attacker = self.expect(self.register(unverified, THEIRS), 201).json
+        self.always.is_new(unverified, verified=False)
+        page, party = self.go(self.always, visitor := self.new_visitor())
+        self.assertIsNone(self.owner(self.always))
+        page = visitor.submit("/code", code=self.mailed_code(unverified))
+        self.assertEqual(self.identity(page, party)["sub"], attacker["user_id"])
+        self.expect(self.me(attacker), 401, "session_ended")
+
+    def full(self):
+        """Creates a user with ten accounts at issuers. Returns the address and the user."""
+        email, user = self.owned()
+        grant = self.expect(self.login(email, PASSWORD), 200).json
+        for _ in range(10):
+            self.never.is_new()
+            self.expect(self.attach(grant, provider="jwt", token=self.never.native_token()), 200)
+        return email, user
+
+    def test_a_user_with_ten_accounts_signs_in_without_a_link(self):
+        email, user = self.full()
+        self.trusted.is_new(email)
+        page, party = self.go(self.trusted)
+        self.shows(page, EXISTS)
+        self.visitor.open(page.links[SIGN_IN_TO_LINK])
+        page = self.enter_password(email, PASSWORD)
+        self.shows(page, NOT_LINKED, LIMIT)
+        self.shows(self.visitor.open(page.path), NOT_LINKED, LIMIT)
+        page = self.visitor.submit("/not-linked")
+        self.assertEqual(self.identity(page, party)["sub"], user)
+        self.assertIsNone(self.owner(self.trusted))
+        automatic = self.connect("oidc", "full", email_trust="verified", link="auto")
+        automatic.is_new(email)
+        page, _ = self.go(automatic, self.new_visitor())
+        self.shows(page, SIGN_IN, LIMIT)
+        self.assertIsNone(self.owner(automatic))
+
+    def test_an_account_that_was_linked_elsewhere_meanwhile_is_reported(self):
+        email, user = self.owned()
+        self.trusted.is_new(email)
+        page, party = self.go(self.trusted)
+        self.visitor.open(page.links[SIGN_IN_TO_LINK])
+        other = self.expect(self.register("other-" + email), 201).json
+        self.expect(self.attach(other, provider="jwt", token=self.trusted.native_token()), 200)
+        self.shows(self.enter_password(email, PASSWORD), NOT_LINKED, LINKED_ELSEWHERE)
+        told = self.identity(self.visitor.submit("/not-linked"), party)
+        self.assertEqual(told["sub"], user)
+        self.assertNotEqual(self.owner(self.trusted), user)
+
+    def test_another_account_is_signed_in_without_a_link(self):
+        email, _ = self.owned()
+        other, user = self.owned("other-" + email)
+        self.trusted.is_new(email)
+        page, party = self.go(self.trusted)
+        self.visitor.open(page.links[SIGN_IN_TO_LINK])
+        if "Change" in self.visitor.page.links:
+            self.visitor.open(self.visitor.page.links["Change"])
+        self.visitor.submit(email=other)
+        told = self.identity(self.visitor.submit("/password", password=PASSWORD), party)
+        self.assertEqual(told["sub"], user)
+        self.assertIsNone(self.owner(self.trusted))
 
     def test_an_account_that_an_attacker_prepared_is_taken_over(self):
         """The attacker registered the address of the victim, and never verified it."""

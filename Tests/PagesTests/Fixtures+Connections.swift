@@ -90,6 +90,7 @@ extension Fixtures {
       ),
       ("connection-unavailable", .connectionUnavailable(issuer, wait: .seconds(30), other: other)),
       ("connection-unavailable-always", .connectionUnavailable(issuer)),
+      ("not-linked", .notLinked(next: target(), .form(.identityLimit))),
       (
         "account-exists",
         .accountExists(issuer, email: email, signIn: Self.link("/u/t/0123"), another: again)

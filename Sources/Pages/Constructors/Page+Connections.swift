@@ -111,6 +111,18 @@ extension Page {
     return page
   }
 
+  /// The user has signed in, but the account of an issuer was not linked.
+  ///
+  /// - `next`: continues without it.
+  /// - `error`: why it was not linked.
+  package static func notLinked(next: FormTarget, _ error: PageError) -> Page {
+    var page = Page(title: .notLinked)
+    page.introduction = [.message(.notLinkedText)]
+    page.errors = [error]
+    page.body = [.form(Form(next, buttons: [Button(.message(.continue))]))]
+    return page
+  }
+
   private static func about(_ issuer: String, _ key: MessageKey) -> Text {
     .message(key, ["issuer": .name(issuer)])
   }

@@ -59,6 +59,18 @@ import OpenIDClient
         signIn: visit.link(methods.takesPassword ? .password : .signIn),
         another: Destination(visit.path(to: pending.connection, choosing: true)))
     },
+    SignInPages.show(.notLinked, "Tell that the account at another service was not linked") {
+      (visit) async throws(Failure) in
+      visit.state.linkError.flatMap(FormError.init).map {
+        .notLinked(next: visit.target(.notLinked), $0.pageError())
+      }
+    },
+    SignInPages.handle("not-linked", "Continue without the account at another service") {
+      (visit, _) async throws(Failure) in
+      guard visit.state.hasAuthenticated else { return .page(.signIn) }
+      visit.state.linkError = nil
+      return .proceed
+    },
   ]
 
   // MARK: The redirect
@@ -202,19 +214,17 @@ extension Visit {
 
   /// Links the account that waits, if the user who has its address has just signed in.
   ///
-  /// - Throws: `.sessionEnded`, `.tooManyRequests`, `.databaseUnavailable`.
+  /// If it cannot be linked, the user is signed in all the same. `state.linkError` has the reason.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   func linkPending(to user: UserID) async throws(Failure) {
     guard let pending else { return }
     state.pendingIdentity = nil
-    do throws(Failure) {
+    // The user has chosen another account.
+    guard pending.user == user else { return }
+    let errors = try await call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
       try await pending.link(to: user, as: nil, context)
-    } catch {
-      switch error {
-      // The user has chosen another account, or the identity was linked meanwhile.
-      case .wrongCredentials, .identityTaken, .emailRestorePending: break
-      default: throw error
-      }
     }
+    state.linkError = errors.first?.text
   }
 
   /// Runs a step of a sign-in at a service, and shows a page for what goes wrong there.

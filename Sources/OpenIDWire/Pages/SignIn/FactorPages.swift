@@ -75,7 +75,7 @@ import WireKit
       (visit, _) async throws(Failure) in
       guard visit.state.hasAuthenticated else { return .page(.signIn) }
       visit.state.recoveryCodes = []
-      return .proceed
+      return visit.nextAfterSignIn
     },
     SignInPages.handle("cancel", "Leave the sign-in without a result") {
       (_, _) async throws(Failure) in .deny

@@ -62,8 +62,11 @@ extension Visit {
     state.hasActed = true
     state.deviceSecret = session.deviceSecret
     state.endStage()
-    return .proceed
+    return nextAfterSignIn
   }
+
+  /// The step after a sign-in: a page if the account that waited was not linked.
+  var nextAfterSignIn: Next { state.linkError == nil ? .proceed : .page(.notLinked) }
 
   // MARK: Second factors
 
