@@ -1,5 +1,6 @@
 """Sign-outs at an issuer end the sessions that began there, by OpenID Connect Back-Channel Logout."""
 
+import json
 import secrets
 import time
 import unittest
@@ -147,6 +148,37 @@ class Domains(ConnectionCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.staff = cls.connect("oidc", "staff", email_trust="verified", domains=["Staff.example"])
+        cls.plain = cls.connect("oidc", "plain", email_trust="verified")
+
+    def chosen_after_sign_out(self, issuer, *methods):
+        """Signs a user in and out, and then chooses the account at a client with these methods.
+
+        Returns the page, and the request of the client.
+        """
+        client = self.new_client("single_page", "callback_urls=https://app.example.com/callback")
+        self.site.dossier("client", "set", client["id"], f"connections={json.dumps(methods)}")
+        self.signed_in_at(issuer)
+        self.visitor.open("/account")
+        self.visitor.submit("/account/sign-out")
+        party = Party(self, client)
+        # The only issuer would sign in again at once, as in a loop.
+        self.shows(self.visitor.open(party.path), "Choose an account")
+        return self.visitor.submit("/choose"), party
+
+    def test_a_signed_out_account_of_the_domain_leads_there(self):
+        self.staff.is_new(f"{secrets.token_hex(4)}@staff.example")
+        for methods in [["staff"], ["staff", "plain", "password"]]:
+            page, party = self.chosen_after_sign_out(self.staff, *methods)
+            self.shows(page, "One moment")
+            told = self.identity(self.come_back(browse(self.follow(self.staff, page))), party)
+            self.assertEqual(told["email"], self.staff.person.email)
+
+    def test_a_signed_out_account_gets_the_buttons_if_there_is_nothing_else(self):
+        self.plain.is_new(self.own_email())
+        page, party = self.chosen_after_sign_out(self.plain, "plain")
+        self.shows(page, SIGN_IN)
+        told = self.identity(self.come_back(browse(self.follow(self.plain, page))), party)
+        self.assertEqual(told["email"], self.plain.person.email)
 
     def test_an_address_of_the_domain_leads_there(self):
         party = Party(self, self.spa)

@@ -63,8 +63,6 @@ import WireKit
     visit.state.user = nil
     visit.state.isAnother = true
     guard visit.state.email != nil else { return .page(.signIn) }
-    let methods = try visit.methods()
-    return methods.takesPassword
-      ? .page(.password) : try await CodePages.send(visit, from: .signIn)
+    return try await visit.nextAfterAddress(else: .page(.signIn))
   }
 }

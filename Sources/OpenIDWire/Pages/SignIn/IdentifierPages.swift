@@ -73,11 +73,7 @@ import WireKit
     }
     let client = try visit.client()
     if try await canChoose(visit, client) { return .page(.choose) }
-    if try visit.connectionOfAddress() != nil { return .page(.service) }
-    let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
-    if methods.takesPassword { return .page(.password) }
-    guard methods.takesCode else { return .errors([FormError(.methodClosed)], on: .signIn) }
-    return try await CodePages.send(visit, from: .signIn)
+    return try await visit.nextAfterAddress(else: .errors([FormError(.methodClosed)], on: .signIn))
   }
 
   /// Returns whether a user has signed in meanwhile, as in another tab, who may go on.
@@ -168,6 +164,19 @@ import WireKit
 }
 
 extension Visit {
+  /// Returns the page on which the user of the address signs in: the service of its domain, the
+  /// password or a code.
+  ///
+  /// - Parameter other: the step if the client takes none of them.
+  /// - Returns: the step.
+  /// - Throws: as `CodePages.send`.
+  func nextAfterAddress(else other: Next) async throws(Failure) -> Next {
+    if try connectionOfAddress() != nil { return .page(.service) }
+    let methods = try methods()
+    if methods.takesPassword { return .page(.password) }
+    return methods.takesCode ? try await CodePages.send(self, from: .signIn) : other
+  }
+
   /// Returns the address of the user who has to authenticate again; nil for none, or another one.
   func stepUpEmail() async throws(Failure) -> String? {
     guard !state.isAnother, authorization.request.client != .pages,
