@@ -27,7 +27,8 @@ extension Failure {
     .titled("Another account has the address of the account at the other service.")
     .remedied(
       "Sign in to that account in another way. Then link the identity: POST /v1/me/identities with "
-        + "provider pending, and the flow of this error.")
+        + "provider pending, and the flow of this error. Without a flow, the connection links no "
+        + "accounts by their addresses.")
 
   package static let connectionInUse = Failure("connection_in_use", .conflict)
     .titled("Some users can sign in only by this connection.")
