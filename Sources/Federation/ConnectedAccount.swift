@@ -30,7 +30,8 @@ import Records
   ///   - context: the context of the request.
   /// - Returns: the session.
   /// - Throws: `.accountExists`, with a flow if the connection links, `.signUpClosed`,
-  ///   `.wrongCredentials` if the user is blocked, `.additionalFactorRequired`, `.deviceUnknown`, `.deviceFull`, `.databaseUnavailable`.
+  ///   `.wrongCredentials` if the user is blocked, `.additionalFactorRequired`, `.deviceUnknown`,
+  ///   `.deviceFull`, `.databaseUnavailable`.
   package func signIn(
     linkingTo guest: Principal? = nil, as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {

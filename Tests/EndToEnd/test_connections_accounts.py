@@ -165,9 +165,16 @@ class Addresses(AccountCase):
         third = "third-" + email
         attacker = self.expect(self.register(third, THEIRS), 201).json
         issuer.is_new(third)
-        page, _ = self.go(issuer, self.new_visitor())
+        page, party = self.go(issuer, visitor := self.new_visitor())
         self.assertIsNone(self.owner(issuer), page.text)
         self.expect(self.me(attacker), 200)
+        page = visitor.submit("/code", code=self.mailed_code(third))
+        told = self.identity(page, party)
+        self.assertEqual((told["sub"], told["email"], told["email_verified"]),
+                         (attacker["user_id"], third, True))
+        self.assertEqual(self.owner(issuer), attacker["user_id"])
+        self.expect(self.me(attacker), 401, "session_ended")
+        self.expect(self.login(third, THEIRS), 401, "wrong_credentials")
 
     def test_a_connection_that_never_links_refuses(self):
         issuer = self.connect("oidc", "separate", email_trust="verified", link="never")

@@ -192,6 +192,36 @@ class Management(Auth0Case, ConnectionCase):
             "GET", "users?" + urllib.parse.urlencode({"q": others}), token=self.back_end_token()), 200)
         self.assertEqual(len(found.json), 1)
 
+    def test_a_linked_user_brings_the_identity_and_its_profile(self):
+        """Users of two connections become one, by whose identities both sign in."""
+        first = self.connect("oidc", "first", email_trust="verified")
+        second = self.connect("oidc", "second", email_trust="verified")
+        first.is_new("first-" + self.own_email())
+        second.is_new("second-" + self.own_email(), name="Second")
+        primary = self.signed_in_at(first)["sub"]
+        secondary = self.signed_in_at(second, self.new_visitor())["sub"]
+        path = f"users/auth0|{primary}/identities"
+        self.expect(self.management(
+            "POST", path, {"provider": "auth0", "user_id": secondary}, self.back_end_token()), 201)
+        shown = self.expect(self.management(
+            "GET", f"users/auth0|{primary}", token=self.back_end_token()), 200).json
+        [own, linked] = sorted(
+            (one for one in shown["identities"] if one["connection"] in ["first", "second"]),
+            key=lambda one: one["connection"])
+        self.assertNotIn("profileData", own)
+        self.assertEqual(linked["user_id"], second.person.subject)
+        profile = linked["profileData"]
+        self.assertEqual((profile["name"], profile["email"]), ("Second", second.person.email))
+        for issuer in [first, second]:
+            self.assertEqual(self.signed_in_at(issuer, self.new_visitor())["sub"], primary)
+        # The claims of the last sign-in are shown.
+        second.person.name = "Renamed"
+        self.signed_in_at(second, self.new_visitor())
+        shown = self.expect(self.management(
+            "GET", f"users/auth0|{primary}", token=self.back_end_token()), 200).json
+        self.assertIn("Renamed", [one.get("profileData", {}).get("name")
+                                  for one in shown["identities"]])
+
 
 class Native(ConnectionCase):
     """Native apps: the code of an SDK, and the link of an account that exists."""
