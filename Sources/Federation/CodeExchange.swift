@@ -64,8 +64,11 @@ import Records
     at provider: Provider, of connection: Connection, _ context: RequestContext
   ) async throws(SignInFault) -> [Userinfo] {
     var userinfo: [Userinfo] = []
+    let mapping = try SignInFault.rule { () throws(OpenIDClientError) in
+      try connection.record.mapping
+    }
     let requests = provider.userinfoRequests(
-      after: claims, accessToken: accessToken, credentials)
+      after: claims, mapping: mapping, accessToken: accessToken, credentials)
     for request in requests {
       var call = HTTPCall(request.url)
       call.authorize(byBearer: request.bearer)
@@ -125,9 +128,8 @@ extension Redirects {
     _ claims: IDTokenClaims?, _ userinfo: [Userinfo], at provider: Provider,
     of connection: Connection, stated: StatedName? = nil
   ) throws(OpenIDClientError) -> ProviderProfile {
-    let mapping = try ProfileMapping(connection.claims, of: connection.preset)
     let profile = try ProviderProfile(
-      from: provider, claims, userinfo, mapping: mapping, stated: stated)
+      from: provider, claims, userinfo, mapping: connection.record.mapping, stated: stated)
     try profile.verifyAccess(
       tenants: connection.tenants, domains: connection.domains, trust: connection.emailTrust)
     return profile

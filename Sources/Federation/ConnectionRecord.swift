@@ -240,7 +240,7 @@ extension ConnectionRecord {
       "client_secret", hasSecret || preset.issuer == nil,
       "This preset needs the secret of the app.")
     do throws(OpenIDClientError) {
-      _ = try ProfileMapping(record.claims, of: preset)
+      _ = try record.mapping
     } catch {
       faults.append(ColumnFault("/claims", "claims", "This cannot be read: \(error.rule)."))
     }
@@ -300,6 +300,11 @@ extension Stored<ConnectionRecord> {
   /// Whether the users with an address are led to it as soon as they have entered the address.
   package func isOf(domain: String) -> Bool {
     record.domains.contains { DomainName.areSame($0, domain) }
+  }
+
+  /// The places of the profile that the operator has set.
+  var mapping: ProfileMapping {
+    get throws(OpenIDClientError) { try ProfileMapping(claims, of: preset) }
   }
 
   /// The scopes that each of its redirects asks for: its own, or those of its preset.

@@ -132,7 +132,8 @@ package struct AuthorizationParameterSupport: Sendable {
 /// Where the profile of a user comes from.
 package enum ProfileSource: Sendable {
   case token
-  /// The ID token; and the userinfo endpoint if the token lacks the address or the name.
+  /// The ID token; and the userinfo endpoint if the token lacks the address, the name, or a member
+  /// whose place the operator has set.
   case tokenThenUserinfo
   case userinfo
 }

@@ -175,6 +175,9 @@ package struct ProfileMapping: Sendable {
     }
   }
 
+  /// The members with a place that the operator has set.
+  var members: Set<ProfileMember> { Set(places.keys) }
+
   func places(of preset: ProviderPreset) -> [ProfileMember: [ClaimPath]] {
     preset.places.merging(places.mapValues { [$0] }) { $1 }
   }

@@ -75,7 +75,7 @@ extension Provider {
     case .token: return []
     case .tokenThenUserinfo:
       let (known, places) = (claims?.members ?? JSONObject(), mapping.places(of: preset))
-      let hasAll = [ProfileMember.email, .name].allSatisfy { member in
+      let hasAll = mapping.members.union([.email, .name]).allSatisfy { member in
         places[member, default: []].contains { $0.value(in: known) != nil }
       }
       if hasAll { return [] }

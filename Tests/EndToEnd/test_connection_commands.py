@@ -102,6 +102,14 @@ class Commands(CommandCase):
     def test_attributes_that_break_a_rule(self):
         for attributes in [
             {"preset": "myspace"}, {"client_id": ""}, {"client_id": None}, {"issuer": "no URL"},
+    def test_a_claim_that_only_the_userinfo_endpoint_has(self):
+        """The ID token has an address and a name of its own."""
+        self.create(self.upstream, email_trust="always", claims={"email": "contact.mail"})
+        email = self.own_email()
+        self.upstream.is_new("other-" + email)
+        self.upstream.lie(userinfo={"contact": {"mail": email}})
+        self.assertEqual(self.signed_in_at(self.upstream)["email"], email)
+
             {"issuer": ""}, {"email_trust": "yes"}, {"link": "maybe"}, {"sign_up": "7"},
             {"scopes": ["a b"]}, {"scopes": [""]}, {"label": "l" * 300}, {"position": "x"},
             {"claims": {"email": 7}}, {"claims": {"nothing": "x"}}, {"domains": ["not a domain"]},

@@ -278,6 +278,21 @@ import WebTokens
       ])
   }
 
+  @Test func `an issuer is asked for what the operator has placed, and its token lacks`() throws {
+    let claims = #"""
+      {"iss":"https://issuer.example","sub":"a","name":"A","email":"x@b.example",
+      "email_verified":true,\#(Self.times)}
+      """#
+    #expect(members(try profile(.oidc, claims: claims))["email"] == "x@b.example")
+    let answer = #"{"sub":"a","contact":{"mail":"a@b.example"},"handle":"ada"}"#
+    let email = try profile(
+      .oidc, claims: claims, [(200, answer)], mapping: #"{"email":"contact.mail"}"#)
+    #expect(members(email)["email"] == "a@b.example" && members(email)["name"] == "A")
+    let handle = try profile(
+      .oidc, claims: claims, [(200, answer)], mapping: #"{"nickname":"handle"}"#)
+    #expect(handle.nickname == "ada" && handle.email == "x@b.example")
+  }
+
   @Test func `any server of OAuth 2, with places of the operator`() throws {
     let answer = #"""
       {"user":{"uid":42,"mail":"a@b.example","ok":1,"full.name":"Ada","img":"https://a.example/i"}}
