@@ -108,7 +108,14 @@ package import WireKit
 }
 
 extension Call {
+  /// The label of the service at which this browser has last signed in; nil without one.
+  private var lastService: String? {
+    BrowserNote.connection.text(self).flatMap { context.app.connections.named($0)?.label }
+  }
+
   /// Returns the page after a sign-out.
+  ///
+  /// It names the service at which this browser has last signed in: its session there goes on.
   ///
   /// - Throws: `.databaseUnavailable`.
   package func signedOut() async throws(Failure) -> Response {
@@ -122,7 +129,8 @@ extension Call {
       back = .back(to: client.name, at: destination)
     }
     let next = Destination(hasOthers ? SwitchPages.path : .account)
-    return response(with: .signedOut(back: back, next: next, hasOthers: hasOthers))
+    return response(
+      with: .signedOut(back: back, next: next, hasOthers: hasOthers, issuer: lastService))
   }
 }
 

@@ -7,8 +7,8 @@ import unittest
 import urllib.parse
 
 from authenticator import FactorCase
-from connections import SIGN_IN, ConnectionCase, browse
-from openid import Party
+from connections import CLOSED, REFUSED, SIGN_IN, ConnectionCase, browse
+from openid import LOGOUT, Party
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -129,6 +129,37 @@ class Logouts(LogoutCase):
         visitor = self.enter()
         self.assertEqual(self.tell(self.upstream.native_token()).status, 400)
         self.assertTrue(self.is_in(visitor))
+
+
+class SignOuts(LogoutCase):
+    """Sign-outs here."""
+
+    STAYS = "This browser may still be signed in to upstream."
+
+    def test_the_page_says_that_the_session_there_stays(self):
+        self.enter(visitor=self.visitor)
+        self.visitor.open("/account")
+        page = self.visitor.submit("/account/sign-out")
+        self.assertIn(self.STAYS, " ".join(page.text.split()))
+        # A browser that has not been there reads nothing of it.
+        other = self.new_visitor()
+        self.sign_up(self.own_email(), visitor=other)
+        page = other.submit("/account/sign-out")
+        self.assertNotIn("may still be signed in", " ".join(page.text.split()))
+
+    def test_a_federated_sign_out_of_an_issuer_without_a_sign_out(self):
+        silent = self.upstreams.add("oidc", "silent")
+        silent.redirect_uri = f"{self.issuer}u/callback/silent"
+        silent.lie(discovery={"end_session_endpoint": None})
+        self.create(silent, label="silent")
+        silent.is_new()
+        self.signed_in_at(silent)
+        page = self.visitor.open("/v2/logout?" + urllib.parse.urlencode(
+            {"federated": "", "client_id": self.spa["id"], "returnTo": LOGOUT}))
+        if page.forms and not page.location:
+            page = self.visitor.submit("/confirm")
+        self.assertEqual(page.location, LOGOUT)
+        self.assertFalse(self.is_in(self.visitor))
 
 
 class AfterSecondFactors(FactorCase, LogoutCase):

@@ -148,7 +148,7 @@ extension Page {
   /// - `back`: leads to the client; nil if none is known.
   /// - `next`: the sign-in, or the account chooser if `hasOthers`.
   /// - `hasOthers`: whether other users of the browser stay signed in.
-  /// - `issuer`: the label of the issuer where the user signed in, who may still have a session.
+  /// - `issuer`: the label of the issuer where the browser last signed in, and may have a session.
   package static func signedOut(
     back: Link? = nil, next: Destination, hasOthers: Bool, issuer: String? = nil
   ) -> Page {
