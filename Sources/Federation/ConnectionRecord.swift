@@ -116,7 +116,8 @@ package struct ConnectionRecord: OwnedRecord {
       "refresh_profile", false, safe: false,
       "whether each sign-in copies the names of the service; otherwise only the first one does")
     tenants = read.texts(
-      "tenants", .wordsOfService, "the tenants of Microsoft whose users may sign in; none for all")
+      "tenants", .wordsOfService,
+      "the ids of the tenants of Microsoft whose users may sign in; none for all")
     domains = read.texts(
       "domains", .wordsOfService,
       "the domains whose verified addresses may sign in; none for all")
@@ -207,6 +208,14 @@ extension ConnectionRecord {
   package static var taken: Failure { .connectionExists }
   package static func key(of new: JSONObject) -> String { new["name"]?.string ?? "" }
 
+  /// Returns whether a text can be the `tid` of a token, or stands for several of them.
+  private static func isTenant(_ text: String) -> Bool {
+    if ["common", "organizations", "consumers"].contains(where: text.hasSameBytes) { return true }
+    let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+    return groups.map(\.utf8.count) == [8, 4, 4, 4, 12]
+      && groups.allSatisfy { $0.utf8.allSatisfy(\.isHexadecimalDigit) }
+  }
+
   /// The most connections of an app: people read their buttons.
   private static let most = 20
 
@@ -227,6 +236,15 @@ extension ConnectionRecord {
         ("userinfo_url", record.userinfoURL),
       ] {
         require(name, url != nil, "This preset needs its endpoints.")
+      }
+    }
+    // The tokens name a tenant by its id, never by a domain.
+    if preset.consumerTenant != nil {
+      for (index, tenant) in record.tenants.enumerated() where !isTenant(tenant) {
+        let rule =
+          "This must be the id of a tenant, such as 8eaef023-2b34-4da1-9baa-8bc8c9d6a490, or "
+          + "common, organizations or consumers."
+        faults.append(ColumnFault("/tenants/\(index)", "tenant", rule))
       }
     }
     let signsSecret = preset.authentication == .signedSecret
@@ -282,6 +300,11 @@ extension ConnectionRecord {
     return secrets
   }
 
+  /// The places of the profile that the operator has set.
+  var mapping: ProfileMapping {
+    get throws(OpenIDClientError) { try ProfileMapping(claims, of: preset) }
+  }
+
   fileprivate func signingKey(_ secret: String) throws(OpenIDClientError) -> ClientSecretKey {
     try ClientSecretKey(pem: secret, keyID: key ?? "", teamID: team ?? "")
   }
@@ -300,11 +323,6 @@ extension Stored<ConnectionRecord> {
   /// Whether the users with an address are led to it as soon as they have entered the address.
   package func isOf(domain: String) -> Bool {
     record.domains.contains { DomainName.areSame($0, domain) }
-  }
-
-  /// The places of the profile that the operator has set.
-  var mapping: ProfileMapping {
-    get throws(OpenIDClientError) { try ProfileMapping(claims, of: preset) }
   }
 
   /// The scopes that each of its redirects asks for: its own, or those of its preset.

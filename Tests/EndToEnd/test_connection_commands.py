@@ -10,6 +10,7 @@ from cases import Administration
 from connections import ConnectionCase
 from machine import BUILD
 
+from upstream_presets import TENANT
 
 class CommandCase(ConnectionCase, Administration):
     """Tests with one issuer that no connection has."""
@@ -21,6 +22,19 @@ class CommandCase(ConnectionCase, Administration):
         self.upstream.redirect_uri = f"{self.issuer}u/callback/{self.upstream.name}"
         self.upstream.is_new()
 
+
+    def preset(self, name):
+        """Adds the issuer of a preset under its name."""
+        self.upstreams.issuers.pop(name, None)
+        issuer = self.upstreams.add(name)
+        issuer.redirect_uri = f"{self.issuer}u/callback/{name}"
+        self.addCleanup(self.remove, issuer, "--force", check=False)
+        return issuer
+
+    def line(self, issuer, check):
+        """Returns a line of the check of a connection."""
+        return next(line for line in json.loads(self.checked(issuer).stdout)["checks"]
+                    if line["check"] == check)
 
 class Commands(CommandCase):
     def test_a_connection_lives_until_it_is_deleted(self):
@@ -127,6 +141,19 @@ class Commands(CommandCase):
         self.refused(10, "connection", "show", self.upstream.name, "--app", "default")
 
     def test_names_that_break_a_rule(self):
+    def test_a_tenant_of_microsoft_is_an_id(self):
+        """Its tokens name no domain, so a connection for a domain would refuse everybody."""
+        issuer = self.preset("microsoft")
+        for tenants in [["contoso.onmicrosoft.com"], [TENANT, "contoso.com"], [TENANT[:-1]],
+                        ["Common"], [TENANT + "-"], ["z" + TENANT[1:]]]:
+            run = self.create(issuer, check=False, tenants=tenants)
+            self.assertNotEqual(run.returncode, 0, tenants)
+            self.assertIn(f"/tenants/{len(tenants) - 1}", run.stderr)
+        self.create(issuer, tenants=[TENANT.upper(), "consumers"])
+        self.change(issuer, tenants=["organizations"])
+        # Other services have ids of their own.
+        self.create(self.preset("slack"), tenants=["T0R7GR"])
+
         for name in ["", "Google", "a b", "a/b", "password", "email_code", "email", "x" * 200, "..",
                      "ü"]:
             run = self.site.dossier("connection", "create", name, "--app", "default",
