@@ -44,7 +44,8 @@ package struct AuthorizationRedirect: Sendable {
       query.append(("code_challenge_method", "S256"))
     }
     if let mode = preset.responseMode { query.append(("response_mode", mode)) }
-    let prompts = prompts.filter(support.prompts.contains)
+    let chooser = prompts.contains("select_account") ? support.choosePrompt : nil
+    let prompts = chooser.map { [$0] } ?? prompts.filter(support.prompts.contains)
     if !prompts.isEmpty { query.append(("prompt", prompts.joined(separator: " "))) }
     if support.hasMaximumAge, let maximumAge { query.append(("max_age", "\(maximumAge)")) }
     if let name = support.loginHint, let loginHint { query.append((name, loginHint)) }
@@ -52,7 +53,8 @@ package struct AuthorizationRedirect: Sendable {
     if support.hasLocales, !locales.isEmpty {
       query.append(("ui_locales", locales.joined(separator: " ")))
     }
-    return EndpointURL.extended(provider.authorizationURL, query + support.fixed)
+    let fixed = support.fixed.filter { one in !query.contains { $0.name == one.name } }
+    return EndpointURL.extended(provider.authorizationURL, query + fixed)
   }
 }
 

@@ -119,7 +119,9 @@ package struct AuthorizationParameterSupport: Sendable {
   var loginHint: String?
   var domainHint: String?
   var hasLocales = false
-  /// Parameters of each request.
+  /// The value of `prompt` that lets the user choose an account, if it is not `select_account`.
+  var choosePrompt: String?
+  /// Parameters of each request, unless the request has another value for one.
   var fixed: [(name: String, value: String)] = []
 
   /// All of OpenID Connect.

@@ -42,6 +42,7 @@ extension ProviderPreset {
 
   /// `prompt=none` only spares users who have agreed before the page of the scopes.
   ///
+  /// That page names the account, and lets the user take another one.
   /// - Source: Discord, "OAuth2" and "User Object" of its API documentation.
   package static let discord = ProviderPreset("discord", "Discord") {
     $0.hasIDToken = false
@@ -54,6 +55,7 @@ extension ProviderPreset {
     $0.scopes = ["identify", "email"]
     $0.usesNonce = false
     $0.parameters.fixed = [("prompt", "none")]
+    $0.parameters.choosePrompt = "consent"
     $0.profileSource = .userinfo
     $0.places = [
       .subject: ["id"], .email: ["email"], .emailVerified: ["verified"],

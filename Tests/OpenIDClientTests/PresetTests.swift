@@ -166,9 +166,17 @@ import Testing
     for (name, value) in expected { #expect(query[name] == value) }
   }
 
+  @Test func `Discord asks for nothing again, unless the user wants another account`() throws {
+    func prompt(_ given: [String]) throws -> String? {
+      try query(Fixtures.provider(.discord)) { $0.prompts = given }["prompt"]
+    }
+    #expect(try prompt([]) == "none" && prompt(["login"]) == "none")
+    #expect(try prompt(["select_account"]) == "consent")
+  }
+
   @Test(arguments: [
     ("apple", ["scope": "name email", "response_mode": "form_post", "nonce": "n"]),
-    ("discord", ["scope": "identify email", "prompt": "none", "code_challenge_method": "S256"]),
+    ("discord", ["scope": "identify email", "prompt": "consent", "code_challenge_method": "S256"]),
     ("facebook", ["scope": "email", "code_challenge_method": "S256"]),
     (
       "github",
