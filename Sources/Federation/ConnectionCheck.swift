@@ -20,6 +20,8 @@ import Records
   package struct Result: Sendable {
     /// Nil in an app without a host name, to which no redirect leads.
     let redirectURI: String?
+    /// The URI for logout tokens; nil if the service sends none.
+    let logoutURI: String?
     let lines: [Line]
 
     package var isRight: Bool { lines.allSatisfy { $0.fault == nil } }
@@ -27,6 +29,7 @@ import Records
     package var json: JSON {
       [
         "redirect_uri": redirectURI.map(JSON.string) ?? .null,
+        "backchannel_logout_uri": logoutURI.map(JSON.string) ?? .null,
         "checks": .array(
           JSONArray(
             lines.map { line in
@@ -61,12 +64,14 @@ import Records
       + "--app \(context.app.name) HOST, then check again"
     var lines = [
       Line(name: "host", fault: uri == nil ? missing : nil, detail: issuer ?? ""),
-      Line(name: "secret", fault: secretFault(connection), detail: "it is not expiring"),
+      secretLine(connection),
     ]
-    func result() -> Result { Result(redirectURI: uri, lines: lines) }
+    var logoutURI: String?
+    func result() -> Result { Result(redirectURI: uri, logoutURI: logoutURI, lines: lines) }
     let provider: Provider
     do throws(Failure) {
       provider = try await context.upstream.provider(of: connection)
+      if provider.logsOutByBackchannel { logoutURI = IssuerLogout.uri(of: connection, issuer) }
       lines.append(Line(name: "discovery", fault: nil, detail: provider.authorizationURL))
       lines.append(scopeLine(connection, provider))
     } catch {
@@ -97,12 +102,24 @@ import Records
     return Line(name: "scopes", fault: nil, detail: detail)
   }
 
-  private static func secretFault(_ connection: Connection) -> String? {
-    guard let days = connection.daysOfSecret, days <= warning else { return nil }
-    let day = connection.secretExpiresAt ?? ""
-    return days < 0
-      ? "the secret expired on \(day); make another one, and set client_secret"
-      : "the secret expires on \(day), in \(days) days; replace it"
+  private static func secretLine(_ connection: Connection) -> Line {
+    let preset = connection.preset
+    let place = preset.consoleURL.map { " at \($0)" } ?? ""
+    var (fault, detail): (String?, String) = (nil, "it is not expiring")
+    if let days = connection.daysOfSecret, let day = connection.secretExpiresAt {
+      detail = "it expires on \(day)"
+      if days <= warning {
+        fault =
+          days < 0
+          ? "the secret expired on \(day); make another one\(place), and set client_secret"
+          : "the secret expires on \(day), in \(days) days; make another one\(place)"
+      }
+    } else if let days = preset.secretLifetimeDays {
+      detail =
+        "secrets of \(preset.title) expire after \(days) days at most: set secret_expires_at to the "
+        + "day that stands\(place), for a warning in time"
+    }
+    return Line(name: "secret", fault: fault, detail: detail)
   }
 
   private static func keyFault(

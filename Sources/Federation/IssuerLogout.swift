@@ -14,6 +14,11 @@ import WebTokens
 ///
 /// - Source: OpenID Connect Back-Channel Logout 1.0.
 @EventLoop package enum IssuerLogout {
+  /// Returns the URI to which a service sends its logout tokens, which operators register there.
+  nonisolated static func uri(of connection: Connection, _ issuer: String) -> String {
+    "\(issuer)u/backchannel-logout/\(connection.key)"
+  }
+
   /// Ends the sessions that a logout token names.
   ///
   /// It calls the service only for a key that is not known yet. A repeated token ends nothing more,

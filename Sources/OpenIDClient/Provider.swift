@@ -30,6 +30,8 @@ package struct Provider: Sendable {
   package let usesPKCE: Bool
   /// The scopes that the issuer lists; nil if it lists none.
   package let scopes: [String]?
+  /// Whether the issuer reports that a user has signed out there.
+  package let logsOutByBackchannel: Bool
   /// Whether each callback must have `iss`.
   package let promisesIssuer: Bool
   /// Other values of `iss` that mean the issuer.
@@ -83,6 +85,7 @@ package struct Provider: Sendable {
     endSessionURL = metadata?.endSessionURL
     revocationURL = metadata?.revocationURL
     scopes = metadata?.scopes
+    logsOutByBackchannel = metadata?.logsOutByBackchannel ?? false
     promisesIssuer = metadata?.promisesIssuer ?? false
     usesPKCE = preset.usesPKCE && metadata?.challengeMethods?.contains("S256") ?? true
     authentication = Self.authentication(preset, metadata?.authenticationMethods)

@@ -22,8 +22,8 @@ package struct ProviderMetadata: Sendable {
   package let scopes: [String]?
   /// The methods of code challenges; nil if the document does not state them.
   package let challengeMethods: [String]?
-  /// Whether the issuer reports that a user has signed out, and whether it then names the session.
-  package let (logsOutByBackchannel, namesSessionsAtLogout): (Bool, Bool)
+  /// Whether the issuer reports that a user has signed out.
+  package let logsOutByBackchannel: Bool
 
   /// The greatest length of a document in bytes.
   package static let limit = 65_536
@@ -87,7 +87,6 @@ package struct ProviderMetadata: Sendable {
     challengeMethods = try list("code_challenge_methods_supported")
     promisesIssuer = document["authorization_response_iss_parameter_supported"] == true
     logsOutByBackchannel = document["backchannel_logout_supported"] == true
-    namesSessionsAtLogout = document["backchannel_logout_session_supported"] == true
   }
 }
 

@@ -54,7 +54,8 @@ package struct ProviderPreset: Sendable {
   package internal(set) var emailTrust = EmailTrust.verified
   /// How long a client secret is valid at most, in days; nil if it does not expire.
   package internal(set) var secretLifetimeDays: Int?
-  /// The page on which an operator registers the redirect URI; nil if the operator runs the issuer.
+  /// The page on which an operator registers the app, and makes its secret; nil if the operator runs
+  /// the issuer.
   package internal(set) var consoleURL: String?
 
   init(_ name: String, _ title: String, _ change: (inout ProviderPreset) -> Void) {

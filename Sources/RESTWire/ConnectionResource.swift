@@ -103,6 +103,9 @@ import Sessions
     "redirect_uri": .text.orNull.saying(
       "the redirect URI to register at the service; null in an app without a host name"
     ).like("https://id.example.com/u/callback/google"),
+    "backchannel_logout_uri": .text.orNull.saying(
+      "the URI to register at a service that reports sign-outs; null for others"
+    ).like("https://id.example.com/u/backchannel-logout/google"),
     "checks": .list(
       of: .object([
         "check": .text.saying("what was checked").like("discovery"),

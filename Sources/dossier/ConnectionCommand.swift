@@ -52,7 +52,7 @@ enum ConnectionCommand {
       abstract: "Checks whether users can sign in by a connection, without a user.",
       discussion: """
         It prints the redirect URI to register at the service, which an app without a host name does \
-        not have. It checks the day on which the secret \
+        not have, and the URI for its logout tokens if it sends any. It checks the day on which the secret \
         expires, the discovery document, the scopes, the key set, the clock, and whether the token \
         endpoint accepts the secret: it sends a code that nobody has issued. It ends with an error if \
         something is wrong.
@@ -92,9 +92,12 @@ extension CommandContext {
           guard let name = one["name"]?.string, one["enabled"] == true else { continue }
           let what = "connection \(name) of \(app)"
           do throws(CommandFailure) {
-            let faults = try await check(name, of: app).faults
+            let (result, faults) = try await check(name, of: app)
+            // A service may refuse for the redirect URI alone, which no check sees.
+            let uri = "its redirect URI is \(result["redirect_uri"]?.string ?? "")"
             findings.append(
-              Doctor.Finding(what, faults.isEmpty ? nil : faults.joined(separator: "; ")))
+              Doctor.Finding(
+                what, faults.isEmpty ? nil : (faults + [uri]).joined(separator: "; ")))
           } catch {
             findings.append(Doctor.Finding(what, "it cannot be checked: \(error)"))
           }

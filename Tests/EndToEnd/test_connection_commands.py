@@ -1,5 +1,6 @@
 """Operators and their programs manage the connections of an app."""
 
+import datetime
 import json
 import pathlib
 import subprocess
@@ -9,8 +10,8 @@ from asking import JSON, MERGE
 from cases import Administration
 from connections import ConnectionCase
 from machine import BUILD
-
 from upstream_presets import TENANT
+
 
 class CommandCase(ConnectionCase, Administration):
     """Tests with one issuer that no connection has."""
@@ -21,7 +22,6 @@ class CommandCase(ConnectionCase, Administration):
         self.upstream = self.upstreams.add("oidc", name)
         self.upstream.redirect_uri = f"{self.issuer}u/callback/{self.upstream.name}"
         self.upstream.is_new()
-
 
     def preset(self, name):
         """Adds the issuer of a preset under its name."""
@@ -35,6 +35,7 @@ class CommandCase(ConnectionCase, Administration):
         """Returns a line of the check of a connection."""
         return next(line for line in json.loads(self.checked(issuer).stdout)["checks"]
                     if line["check"] == check)
+
 
 class Commands(CommandCase):
     def test_a_connection_lives_until_it_is_deleted(self):
@@ -101,6 +102,14 @@ class Commands(CommandCase):
                                  *self.arguments(settings))
         self.assertEqual((made["preset"], made["label"]), ("google", "Google"))
 
+    def test_a_claim_that_only_the_userinfo_endpoint_has(self):
+        """The ID token has an address and a name of its own."""
+        self.create(self.upstream, email_trust="always", claims={"email": "contact.mail"})
+        email = self.own_email()
+        self.upstream.is_new("other-" + email)
+        self.upstream.lie(userinfo={"contact": {"mail": email}})
+        self.assertEqual(self.signed_in_at(self.upstream)["email"], email)
+
     def test_a_secret_from_a_file(self):
         path = self.site.folder / "secret"
         path.write_text(self.upstream.secret + "\n")
@@ -116,14 +125,6 @@ class Commands(CommandCase):
     def test_attributes_that_break_a_rule(self):
         for attributes in [
             {"preset": "myspace"}, {"client_id": ""}, {"client_id": None}, {"issuer": "no URL"},
-    def test_a_claim_that_only_the_userinfo_endpoint_has(self):
-        """The ID token has an address and a name of its own."""
-        self.create(self.upstream, email_trust="always", claims={"email": "contact.mail"})
-        email = self.own_email()
-        self.upstream.is_new("other-" + email)
-        self.upstream.lie(userinfo={"contact": {"mail": email}})
-        self.assertEqual(self.signed_in_at(self.upstream)["email"], email)
-
             {"issuer": ""}, {"email_trust": "yes"}, {"link": "maybe"}, {"sign_up": "7"},
             {"scopes": ["a b"]}, {"scopes": [""]}, {"label": "l" * 300}, {"position": "x"},
             {"claims": {"email": 7}}, {"claims": {"nothing": "x"}}, {"domains": ["not a domain"]},
@@ -140,7 +141,6 @@ class Commands(CommandCase):
                 self.assertTrue(run.stderr.strip())
         self.refused(10, "connection", "show", self.upstream.name, "--app", "default")
 
-    def test_names_that_break_a_rule(self):
     def test_a_tenant_of_microsoft_is_an_id(self):
         """Its tokens name no domain, so a connection for a domain would refuse everybody."""
         issuer = self.preset("microsoft")
@@ -154,6 +154,7 @@ class Commands(CommandCase):
         # Other services have ids of their own.
         self.create(self.preset("slack"), tenants=["T0R7GR"])
 
+    def test_names_that_break_a_rule(self):
         for name in ["", "Google", "a b", "a/b", "password", "email_code", "email", "x" * 200, "..",
                      "ü"]:
             run = self.site.dossier("connection", "create", name, "--app", "default",
@@ -200,27 +201,62 @@ class Commands(CommandCase):
                                 check=False, output="text")
         self.assertIn("clock", run.stdout + run.stderr)
 
+    def test_the_uri_for_logout_tokens_is_printed_if_the_issuer_sends_any(self):
+        self.assertIsNone(self.create(self.upstream)["backchannel_logout_uri"])
+        self.upstream.lie(discovery={"backchannel_logout_supported": True})
+        told = json.loads(self.checked(self.upstream).stdout)
+        self.assertEqual(told["backchannel_logout_uri"],
+                         f"{self.issuer}u/backchannel-logout/{self.upstream.name}")
+
     def test_doctor_repeats_the_check(self):
         self.create(self.upstream)
         self.upstream.lie(keys={"keys": []})
         run = self.site.dossier("doctor", check=False, output="text")
         self.assertIn(self.upstream.name, run.stdout + run.stderr)
+        # Services refuse users for a wrong one alone.
+        self.assertIn(self.upstream.redirect_uri, run.stdout + run.stderr)
         self.assertNotEqual(run.returncode, 0)
 
     def test_doctor_warns_before_a_secret_expires(self):
-        self.create(self.upstream, secret_expires_at="2020-01-01")
-        run = self.site.dossier("doctor", check=False, output="text")
-        self.assertIn(self.upstream.name, run.stdout + run.stderr)
-        self.assertIn("2020", run.stdout + run.stderr)
+        def fault(day):
+            self.change(self.upstream, secret_expires_at=str(day))
+            rows = json.loads(self.site.dossier("doctor", check=False).stdout)
+            return next(row["fault"] for row in rows if self.upstream.name in row["what"])
 
-    def test_a_new_client_id_of_microsoft_is_warned_of(self):
-        self.upstreams.issuers.pop("microsoft", None)
-        issuer = self.upstreams.add("microsoft")
-        issuer.redirect_uri = f"{self.issuer}u/callback/microsoft"
+        self.create(self.upstream)
+        self.assertIn("expired on 2020-01-01", fault("2020-01-01"))
+        today = datetime.datetime.now(datetime.UTC).date()
+        for days in [30, 1, 0]:
+            day = today + datetime.timedelta(days)
+            self.assertIn(f"expires on {day}, in {days} days", fault(day))
+        self.assertIsNone(fault(today + datetime.timedelta(31)))
+
+    def test_a_secret_that_will_expire_on_an_unknown_day_is_remarked(self):
+        issuer = self.preset("microsoft")
         self.create(issuer)
-        run = self.site.dossier("connection", "set", "microsoft", "--app", "default",
+        line = self.line(issuer, "secret")
+        self.assertTrue(line["ok"])
+        self.assertIn("730 days", line["detail"])
+        self.assertIn("secret_expires_at", line["detail"])
+        self.assertIn("https://entra.microsoft.com/", line["detail"])
+        day = datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(90)
+        self.change(issuer, secret_expires_at=str(day))
+        self.assertEqual(self.line(issuer, "secret"), {
+            "check": "secret", "ok": True, "detail": f"it expires on {day}"})
+        # Secrets of other services do not expire by themselves.
+        self.create(self.upstream)
+        self.assertNotIn("secret_expires_at", self.line(self.upstream, "secret")["detail"])
+
+    def test_a_new_client_id_is_warned_of_if_users_get_other_ids_by_it(self):
+        for name, words in [("microsoft", "another sub"), ("facebook", "another id")]:
+            self.create(self.preset(name))
+            run = self.site.dossier("connection", "set", name, "--app", "default",
+                                    "client_id=another", check=False, output="text")
+            self.assertIn(words, run.stdout + run.stderr)
+        self.create(self.upstream)
+        run = self.site.dossier("connection", "set", self.upstream.name, "--app", "default",
                                 "client_id=another", check=False, output="text")
-        self.assertIn("sub", run.stdout + run.stderr)
+        self.assertNotIn("new users", run.stdout + run.stderr)
 
     def test_apps_are_apart(self):
         self.site.create_app("elsewhere")

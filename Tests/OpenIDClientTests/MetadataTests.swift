@@ -18,14 +18,14 @@ import Testing
           "end_session_endpoint": "https://issuer.example/end",
           "revocation_endpoint": "https://issuer.example/revoke",
           "authorization_response_iss_parameter_supported": true,
-          "backchannel_logout_supported": true, "backchannel_logout_session_supported": false,
+          "backchannel_logout_supported": true,
           "token_endpoint_auth_methods_supported": ["client_secret_post", 7],
           "response_types_supported": ["code", "id_token"],
         ]))
     #expect(read.issuer == Fixtures.issuer && read.keysURL == "https://issuer.example/keys")
     #expect(read.endSessionURL == "https://issuer.example/end" && read.promisesIssuer)
     #expect(read.revocationURL == "https://issuer.example/revoke")
-    #expect(read.logsOutByBackchannel && !read.namesSessionsAtLogout)
+    #expect(read.logsOutByBackchannel)
     #expect(read.authenticationMethods == ["client_secret_post"] && read.challengeMethods == nil)
   }
 
