@@ -71,7 +71,9 @@ import Records
     let provider: Provider
     do throws(Failure) {
       provider = try await context.upstream.provider(of: connection)
-      if provider.logsOutByBackchannel { logoutURI = IssuerLogout.uri(of: connection, issuer) }
+      if provider.logsOutByBackchannel {
+        logoutURI = issuer.map { IssuerLogout.uri(of: connection, $0) }
+      }
       lines.append(Line(name: "discovery", fault: nil, detail: provider.authorizationURL))
       lines.append(scopeLine(connection, provider))
     } catch {

@@ -72,9 +72,11 @@ extension Call {
     )
   }
 
-  /// Returns a user of the browser as pages show it.
+  /// Returns a user of the browser as pages show it, with the service where the user signed in.
   package func person(_ user: BrowserUser) -> Person {
-    Person(name: user.name, email: user.email, picture: image(user.picture))
+    Person(
+      name: user.name, email: user.email, picture: image(user.picture),
+      issuer: user.provider.issuer.map(context.app.label(ofIssuer:)))
   }
 
   /// Returns the picture of a user as a page shows it; nil if the user has none.

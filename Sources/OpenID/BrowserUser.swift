@@ -19,7 +19,7 @@ package struct BrowserUser: Sendable {
   package let authenticatedAt: Int
   package let isActive: Bool
   /// The provider of the credential that the user has shown.
-  let provider: IdentityProvider
+  package let provider: IdentityProvider
   /// Whether the user has passed a second factor in this session.
   let hasSecondFactor: Bool
   /// Whether the app requires a second factor, which this session lacks.

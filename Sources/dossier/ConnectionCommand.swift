@@ -94,10 +94,10 @@ extension CommandContext {
           do throws(CommandFailure) {
             let (result, faults) = try await check(name, of: app)
             // A service may refuse for the redirect URI alone, which no check sees.
-            let uri = "its redirect URI is \(result["redirect_uri"]?.string ?? "")"
+            let uri = (result["redirect_uri"]?.string).map { "its redirect URI is \($0)" }
+            let said = faults + [uri].compactMap(\.self)
             findings.append(
-              Doctor.Finding(
-                what, faults.isEmpty ? nil : (faults + [uri]).joined(separator: "; ")))
+              Doctor.Finding(what, faults.isEmpty ? nil : said.joined(separator: "; ")))
           } catch {
             findings.append(Doctor.Finding(what, "it cannot be checked: \(error)"))
           }

@@ -172,6 +172,30 @@ class AfterSecondFactors(FactorCase, LogoutCase):
         self.assertEqual(self.site.sql(place), "strong")
 
 
+class Confirmations(ConnectionCase):
+    """Two people use one browser: pages name the account and the issuer."""
+
+    REDIRECT = "com.example.app:/signed-in"
+
+    def test_the_confirmation_for_an_app_names_both(self):
+        issuer = self.connect("oidc", "upstream", email_trust="verified")
+        issuer.is_new(self.own_email())
+        app = self.new_client("native", f"callback_urls={self.REDIRECT}")
+        self.signed_in_at(issuer)
+        page = self.visitor.open(Party(self, app, self.REDIRECT).path)
+        self.shows(page, "Are you signing in to native?")
+        self.assertIn(issuer.person.email, page.text)
+        self.assertIn("Signed in with upstream", page.text)
+
+    def test_a_refusal_names_the_account(self):
+        issuer = self.connect("oidc", "closed", sign_up=False)
+        issuer.is_new("refused-" + self.own_email())
+        page, _ = self.go(issuer)
+        self.is_refused(page, REFUSED.format("closed"), issuer, words=CLOSED)
+        self.assertIn(issuer.person.email, page.text)
+        self.assertIn(issuer.person.name, page.text)
+
+
 class Domains(ConnectionCase):
     """The domain of an address leads to the issuer of its users."""
 

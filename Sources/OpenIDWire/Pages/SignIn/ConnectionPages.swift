@@ -136,6 +136,7 @@ import OpenIDClient
     let account = try await Redirects.account(
       from: response, in: call.knownBrowser?.text, of: call.issuer, context)
     guard let account else { return .page(.signIn) }
+    visit.serviceAccount = account.person
     BrowserNote.connection.keep(connection.key, call)
     do throws(Failure) {
       return try await visit.signIn(on: .signIn, wrong: .signInWrong) { () async throws(Failure) in
@@ -255,9 +256,19 @@ extension Visit {
     case .identityNotAllowed, .freshSignInUnproved:
       let another = Destination(path(to: connection.key, choosing: true))
       return .connectionRefused(
-        title, Page.ConnectionRefusal(failure), another: another, other: other)
+        title, Page.ConnectionRefusal(failure), account: serviceAccount, another: another,
+        other: other)
     default: return nil
     }
+  }
+}
+
+extension ConnectedAccount {
+  /// The account as pages show it: with its address, also if it does not count here.
+  fileprivate var person: Person {
+    Person(
+      name: identity.profile["name"]?.string,
+      email: identity.claims.values["email"]?.string ?? identity.profile["email"]?.string)
   }
 }
 

@@ -68,6 +68,9 @@ import WireKit
   /// The text by which the account page reports a sign-in that leads there; nil for none.
   var notice: MessageKey?
 
+  /// The account at a service by which this request signs in; nil until it is known.
+  var serviceAccount: Person?
+
   /// The page that this request shows; nil for a form.
   var shown: SignInPage?
 
