@@ -14,6 +14,8 @@ import Records
 @EventLoop package final class Upstream: DomainService {
   private let source: HTTPSource
   private let allowsPlainHTTP: Bool
+  /// How long a discovery document is kept at least: endpoints change seldom, unlike keys.
+  private static var metadataLifetime: Duration { .seconds(3_600) }
   /// By the app and the name of the connection.
   private var services: [String: Service] = [:]
 
@@ -61,7 +63,10 @@ import Records
         let service = service(of: connection)
         let document =
           service.metadata
-          ?? FetchedDocument(at: url, of: connection.key, in: service.app, source) { json in
+          ?? FetchedDocument(
+            at: url, of: connection.key, in: service.app, source,
+            leastLifetime: Self.metadataLifetime
+          ) { json in
             do throws(OpenIDClientError) {
               let read = try ProviderMetadata(json.serialized(), of: preset, settings)
               service.fault = nil

@@ -25,9 +25,10 @@ package import Runtime
     let expires: UInt64
   }
 
-  /// How long a copy is fresh: the default if its server does not say, then the bounds.
+  /// How long a copy is fresh if its server does not say.
   private static var usualLifetime: Duration { .seconds(600) }
-  private static var lifetimes: ClosedRange<Duration> { .seconds(60)...(.seconds(86_400)) }
+  /// The bounds of the time for which a copy is fresh.
+  private let lifetimes: ClosedRange<Duration>
   /// How long an expired copy remains in use if a fetch fails.
   private static var graceOfOld: UInt64 { 86_400_000_000_000 }
 
@@ -36,13 +37,16 @@ package import Runtime
   ///   - issuer: the operator's name for the issuer.
   ///   - app: the app that accepts the issuer.
   ///   - source: what fetches the document.
+  ///   - leastLifetime: how long a copy is fresh at least.
   ///   - read: returns the content of the document; nil if it is malformed.
   package init(
     at url: String, of issuer: String, in app: AppID, _ source: HTTPSource,
+    leastLifetime: Duration = .seconds(60),
     _ read: @escaping @EventLoop @Sendable (JSON) -> Value?
   ) {
     (self.url, self.issuer, self.source, self.read) = (url, issuer, source, read)
     owner = CallOwner(app: app.text, receiver: issuer)
+    lifetimes = leastLifetime...(.seconds(86_400))
   }
 
   package var isUnderWay: Bool { fetch.isUnderWay }
@@ -85,8 +89,7 @@ package import Runtime
         throw .malformed
       }
       let lifetime = min(
-        max(answer.lifetime ?? Self.usualLifetime, Self.lifetimes.lowerBound),
-        Self.lifetimes.upperBound
+        max(answer.lifetime ?? Self.usualLifetime, lifetimes.lowerBound), lifetimes.upperBound
       )
       let now = EventLoop.now()
       let copy = Copy(value: value, fetchedAt: now, expires: now + lifetime.nanoseconds)
