@@ -52,7 +52,8 @@ struct FuzzTarget: Sendable {
     digits, jsonGate, jsonPatch, operators, extendedJSON, jsonSchema, patterns, filters, records,
     heads, forms, tokens, authorizations, searches, parraIDs, imports, auth0, appServices,
     migrations, addresses, relayReplies, tenants, hashLines, hashFiles, deploymentFiles,
-    issuerMetadata, callbacks, issuerAnswers, webAuthnCBOR, webAuthnClientData, webAuthnCredential,
+    issuerMetadata, callbacks, issuerAnswers, logoutTokens, redirectStates, webAuthnCBOR,
+    webAuthnClientData, webAuthnCredential,
   ]
 }
 

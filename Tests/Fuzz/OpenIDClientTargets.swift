@@ -76,6 +76,16 @@ extension FuzzTarget {
       expectName(callback.name?.givenName)
       expectName(callback.name?.familyName)
       try? oidc?.verifyIssuer(of: callback)
+      // The response goes on to the path of its state in this form.
+      guard let query = FormValues(callback.query[...]),
+        let again = try? CallbackParameters(query)
+      else { fatalError("another form of the callback is refused: \(callback.query)") }
+      expect(areSame(again.state, callback.state), "another state: \(callback.query)")
+      expect(again.issuer == callback.issuer, "another issuer: \(callback.query)")
+      expect(again.name?.full == callback.name?.full, "another name: \(callback.query)")
+      if case .code = callback.outcome {
+        expect(again.outcome == callback.outcome, "another code: \(callback.query)")
+      }
     }
   }
 
@@ -115,6 +125,36 @@ extension FuzzTarget {
     expect((1...255).contains(profile.subject.utf8.count), "a long subject")
     expect(claims.map { areSame($0.subject, profile.subject) } ?? true, "another subject")
     expectSound(profile, of: preset)
+  }
+
+  /// Lines: the head and the claims of a logout token of 1800000000.
+  static let logoutTokens = FuzzTarget(
+    "logout-tokens",
+    isJSON: true,
+    words: [
+      "alg", "RS256", "none", "HS256", "typ", "logout+jwt", "JWT", "kid", "crit", "iss",
+      "https://issuer.example", "aud", "azp", "client", "sub", "sid", "jti", "iat", "exp", "nbf",
+      "1800000000", "1800000061", "nonce", "events", LogoutToken.event, "{}", "\\u0000", "\n",
+    ],
+    bound: MemoryBound(factor: 200, base: 1_048_576)
+  ) { input in
+    let lines = lines(input)
+    guard lines.count > 1, let oidc,
+      let token = try? LogoutToken.parse("\(lines[0].base64URL).\(lines[1].base64URL).c2ln"),
+      let logout = try? LogoutToken(
+        token, of: oidc, audiences: ["client"], now: 1_800_000_000)
+    else { return }
+    expect(areSame(logout.issuer, oidc.issuer), "another issuer")
+    expect(logout.issuedAt <= 1_800_000_000, "a logout in the future")
+    let claims = token.claims
+    expect(claims["aud"] == "client" || claims["aud"]?.array != nil, "another audience")
+    expect(claims["nonce"] == nil, "an ID token ends a session")
+    expect(claims["events"]?[LogoutToken.event]?.object != nil, "a token of another event")
+    expect(claims["exp"]?.number?.double ?? 0 >= 1_799_999_941, "an expired token")
+    let named = [logout.subject, logout.sessionID].compactMap(\.self)
+    expect(!named.isEmpty, "a logout of nobody")
+    for name in named { expect((1...255).contains(name.utf8.count), "a long name") }
+    expectStorable(.array(JSONArray(named.map(JSON.string))), "the names of a logout")
   }
 
   private static let credentials = ClientCredentials(id: "client", secret: .text("secret"))
