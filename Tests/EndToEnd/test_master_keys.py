@@ -5,6 +5,7 @@ import os
 import unittest
 
 from cases import Administration
+from connections import ConnectionCase
 
 
 def new_key():
@@ -103,6 +104,22 @@ class MasterKeys(Administration):
         self.expect(self.me(grant, headers=app), 401, "token_invalid")
         self.expect(self.login("key@example.com", headers=app), 200)
         self.assertNotEqual(self.site.dossier("key", "list", "--app", "shown")[0]["id"], key)
+
+
+class Connections(ConnectionCase):
+    def test_users_sign_in_by_a_connection_after_a_change_of_the_master_key(self):
+        upstream = self.connect("oidc", "upstream")
+        apple = self.connect("apple", "apple")
+        old, new = self.site.environment["DOSSIER_MASTER_KEY"], new_key()
+        # All workers know the new key before any worker encrypts with it.
+        for keys in [f"{old},{new}", f"{new},{old}"]:
+            self.restart(DOSSIER_MASTER_KEY=keys)
+        self.assertEqual(self.site.dossier("key", "reencrypt")["discarded"], [])
+        self.restart(DOSSIER_MASTER_KEY=new)
+        for issuer in [upstream, apple]:
+            issuer.is_new()
+            self.assertTrue(self.signed_in_at(issuer, self.new_visitor())["sub"])
+            self.assertEqual(issuer.refusals, [])
 
 
 if __name__ == "__main__":
