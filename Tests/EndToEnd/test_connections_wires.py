@@ -223,6 +223,24 @@ class Management(Auth0Case, ConnectionCase):
                                   for one in shown["identities"]])
 
 
+    def test_a_linked_identity_has_the_profile_of_its_service(self):
+        self.apple = self.connect("apple", audiences=["com.example.app"])
+        email = self.own_email()
+        grant = self.expect(self.register(email), 201).json
+        self.apple.is_new("apple-" + email)
+        token = self.apple.native_token(aud="com.example.app")
+        self.expect(self.attach(grant, provider="jwt", token=token), 200)
+        shown = self.expect(self.management(
+            "GET", f"users/auth0|{grant['user_id']}", token=self.back_end_token()), 200).json
+        own, identity = shown["identities"]
+        self.assertEqual((own["provider"], own["isSocial"]), ("auth0", False))
+        self.assertEqual((identity["connection"], identity["user_id"]),
+                         ("apple", self.apple.person.subject))
+        # Also an address that does not count here.
+        self.assertEqual(identity["profileData"]["email"], self.apple.person.email)
+        self.assertNotIn("token", json.dumps(identity))
+
+
 class Native(ConnectionCase):
     """Native apps: the code of an SDK, and the link of an account that exists."""
 
