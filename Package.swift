@@ -289,7 +289,8 @@ let package = Package(
     .target(
       name: "Federation",
       dependencies: [
-        "Accounts", "DomainNames", "Encoding", "EventLoop", "HTTP", "IdentitySubjects", "JSON",
+        "Accounts", "Delivery", "DomainNames", "Encoding", "EventLoop", "HTTP", "IdentitySubjects",
+        "JSON",
         "OpenIDClient", "Outbound", "Postgres", "RateLimiting", "Records", "Runtime", "Sessions",
         "Tenancy", "WebTokens",
       ],

@@ -1417,6 +1417,65 @@ COMMENT ON COLUMN public.identity_subjects.assigned IS 'Whether an operator, a b
 
 
 --
+-- Name: identity_tokens; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identity_tokens (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    identity_id text NOT NULL COLLATE pg_catalog."C",
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    connection text NOT NULL COLLATE pg_catalog."C",
+    token_id text NOT NULL COLLATE pg_catalog."C",
+    sealed bytea NOT NULL,
+    is_due boolean DEFAULT false NOT NULL,
+    CONSTRAINT identity_tokens_token_id_check CHECK ((token_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE identity_tokens; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.identity_tokens IS 'Refresh tokens of services, which are revoked there when an identity ends. The row of a deleted user stays until then.';
+
+
+--
+-- Name: COLUMN identity_tokens.client_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_tokens.client_id IS 'The client at the service that has got the token: that of the connection, or of a native app.';
+
+
+--
+-- Name: COLUMN identity_tokens.connection; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_tokens.connection IS 'The name of the connection to the service.';
+
+
+--
+-- Name: COLUMN identity_tokens.token_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_tokens.token_id IS 'A new id for each token, to which its encryption is bound.';
+
+
+--
+-- Name: COLUMN identity_tokens.sealed; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_tokens.sealed IS 'The token, encrypted with the master key.';
+
+
+--
+-- Name: COLUMN identity_tokens.is_due; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_tokens.is_due IS 'Whether the identity has ended.';
+
+
+--
 -- Name: imports; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1779,7 +1838,7 @@ CREATE TABLE public.mail_outbox (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     receiver text COLLATE pg_catalog."C",
-    CONSTRAINT mail_outbox_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text]))),
+    CONSTRAINT mail_outbox_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text, 'revocation'::text]))),
     CONSTRAINT mail_outbox_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -1795,7 +1854,7 @@ COMMENT ON TABLE public.mail_outbox IS 'The outbox: mail that the relay has not 
 -- Name: COLUMN mail_outbox.kind; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mail_outbox.kind IS 'The purpose of the mail. request: its recipient is not looked up yet. logout: a message to a client of OpenID Connect.';
+COMMENT ON COLUMN public.mail_outbox.kind IS 'The purpose of the mail. request: its recipient is not looked up yet. logout: a message to a client of OpenID Connect. revocation: a refresh token to revoke at a service.';
 
 
 --
@@ -2789,6 +2848,14 @@ ALTER TABLE ONLY public.identity_subjects
 
 
 --
+-- Name: identity_tokens identity_tokens_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.identity_tokens
+    ADD CONSTRAINT identity_tokens_pkey PRIMARY KEY (user_id, identity_id, client_id);
+
+
+--
 -- Name: imports imports_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3086,6 +3153,13 @@ CREATE INDEX idempotency_keys_by_time ON public.idempotency_keys USING btree (ex
 --
 
 CREATE INDEX identity_subjects_reserved ON public.identity_subjects USING btree (reserved_until) WHERE (reserved_until IS NOT NULL);
+
+
+--
+-- Name: identity_tokens_due; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX identity_tokens_due ON public.identity_tokens USING btree (user_id) WHERE is_due;
 
 
 --

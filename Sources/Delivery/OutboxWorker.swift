@@ -13,7 +13,7 @@ import Postgres
   private let relay: MailRelay?
   private let dependencies: Dependencies
   private let handlers: [String: Handler]
-  private let source: Source
+  private let sources: [String: Source]
   private let tell: @EventLoop (Event) -> Void
   private var database: Database { dependencies.database }
   private var mailer: MailQueue { dependencies[MailQueue.self] }
@@ -69,17 +69,17 @@ import Postgres
   ///   - dependencies: the dependencies of the worker.
   ///   - relay: the mail relay; nil without one.
   ///   - handlers: the handlers of other rows, by kind.
-  ///   - source: queues further rows, every few seconds.
+  ///   - sources: queue further rows every few seconds, by the kind of the rows.
   ///   - tell: receives delivery events.
   package init(
     _ dependencies: Dependencies, _ relay: MailRelay?, _ handlers: [String: Handler],
-    _ source: @escaping Source = { _ in false },
+    _ sources: [String: Source] = [:],
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.dependencies = dependencies
     self.relay = relay
     self.handlers = handlers
-    self.source = source
+    self.sources = sources
     self.tell = tell
   }
 
@@ -229,15 +229,17 @@ import Postgres
     return claimed
   }
 
-  /// Queues the rows of the source; returns whether there may be more.
+  /// Queues the rows of the sources; returns whether there may be more.
   private func collect() async -> Bool {
-    guard database.isReady else { return false }
-    do throws(Failure) {
-      return try await source(RequestContext(dependencies))
-    } catch {
-      mailer.report("the logout notices have to wait: \(error)")
-      return false
+    var hasMore = false
+    for (kind, source) in sources where database.isReady {
+      do throws(Failure) {
+        if try await source(RequestContext(dependencies)) { hasMore = true }
+      } catch {
+        mailer.report("messages of the kind \(kind) have to wait: \(error)")
+      }
     }
+    return hasMore
   }
 
   /// Removes expired mails, and reports the state of the queue.

@@ -51,11 +51,16 @@ import Records
     if isFresh { try Redirects.requireFresh(claims, context) }
     let userinfo = try await Self.userinfo(
       after: claims, tokens.accessToken, credentials, at: provider, of: connection, context)
-    return try SignInFault.rule { () throws(OpenIDClientError) in
+    var account = try SignInFault.rule { () throws(OpenIDClientError) in
       let profile = try Redirects.profile(
         claims, userinfo, at: provider, of: connection, stated: name)
       return ConnectedAccount(profile, claims, of: connection)
     }
+    if provider.revocationURL != nil, let text = tokens.refreshToken {
+      account.identity.refreshToken = ExternalTokens.RefreshToken(
+        text, connection: connection.key, client: credentials.id, issuer: provider.issuer)
+    }
+    return account
   }
 
   /// Returns the answers of the service about the user, for what the ID token lacks.

@@ -9,7 +9,7 @@ import Records
 /// An account at a service whose owner has just signed in there.
 @EventLoop package struct ConnectedAccount {
   package let connection: Connection
-  package let identity: ExternalTokens.Identity
+  package internal(set) var identity: ExternalTokens.Identity
   /// Whether the owner has passed a second factor there that counts here.
   let hasSecondFactor: Bool
 
@@ -159,9 +159,11 @@ package struct PendingIdentity: Sendable {
     hasProvedEmail = json["proved"]?.bool ?? false
     var claims = IdentityClaims()
     for (name, value) in json["claims"]?.object ?? JSONObject() { claims.add(name, value) }
-    identity = ExternalTokens.Identity(
+    var identity = ExternalTokens.Identity(
       provider: IdentityProvider(provider), subject: subject, authenticatedAt: nil, signedInAt: 0,
       profile: json["profile"]?.object ?? JSONObject(), claims: claims)
+    identity.refreshToken = json["refresh_token"].flatMap(ExternalTokens.RefreshToken.init)
+    self.identity = identity
   }
 
   /// Returns the error that asks the user to sign in in another way, with the flow that links.
@@ -174,6 +176,7 @@ package struct PendingIdentity: Sendable {
     json["subject"] = .string(identity.subject)
     json["profile"] = .object(identity.profile)
     json["claims"] = .object(identity.claims.values)
+    json["refresh_token"] = identity.refreshToken?.json
     let flow = try context.keys.master.sealedText(
       json, as: Self.name(context), for: Self.lifetime)
     return .accountExists(members: [("flow", .string(flow))])

@@ -1,3 +1,4 @@
+import Delivery
 import Encoding
 package import EventLoop
 import Glibc
@@ -201,6 +202,7 @@ import Records
   /// - Parameters:
   ///   - token: the ID token.
   ///   - nonce: the nonce of the request; nil for none.
+  ///   - code: a code that came with it, whose refresh token the identity keeps; nil for none.
   ///   - name: a name that came with it unsigned, for a new user; nil for none.
   ///   - connection: the connection.
   ///   - isFresh: whether the user must have authenticated there just now.
@@ -208,9 +210,10 @@ import Records
   /// - Returns: the account.
   /// - Throws: as `account(byCode:)`.
   package static func account(
-    byToken token: String, nonce: String?, name: StatedName? = nil, of connection: Connection,
-    isFresh: Bool = false, _ context: RequestContext
+    byToken token: String, nonce: String?, code: String? = nil, name: StatedName? = nil,
+    of connection: Connection, isFresh: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> ConnectedAccount {
+    if code != nil { try await countAttempt(context) }
     let provider = try await context.provider(of: connection)
     return try await checked(connection, isOfApp: true, context) { () async throws(SignInFault) in
       let rules = IDTokenRules(
@@ -218,17 +221,55 @@ import Records
         nonce: nonce.map { .valueOrHash($0) } ?? .unused, accessToken: nil)
       let claims = try await verified(token, by: rules, at: provider, of: connection, context)
       if isFresh { try requireFresh(claims, context) }
-      return try SignInFault.rule { () throws(OpenIDClientError) in
+      var account = try SignInFault.rule { () throws(OpenIDClientError) in
         ConnectedAccount(
           try profile(claims, [], at: provider, of: connection, stated: name), claims,
           of: connection)
       }
+      if let code, provider.revocationURL != nil, connection.sealed != nil {
+        account.identity.refreshToken = await refreshToken(
+          of: code, claims, account.identity, at: provider, of: connection, context)
+      }
+      return account
+    }
+  }
+
+  /// Returns the refresh token of a code that came with a verified ID token; nil without one.
+  ///
+  /// The ID token alone has proved the user. So the sign-in goes on without the refresh token if the
+  /// service refuses the code or does not answer, and the log says so.
+  private static func refreshToken(
+    of code: String, _ claims: IDTokenClaims, _ identity: ExternalTokens.Identity,
+    at provider: Provider, of connection: Connection, _ context: RequestContext
+  ) async -> ExternalTokens.RefreshToken? {
+    let stated = claims.members["aud"]
+    let audiences = stated?.array?.compactMap(\.string) ?? [stated?.string].compactMap(\.self)
+    let client = ([connection.clientID] + connection.audiences).first { client in
+      audiences.contains { $0.hasSameBytes(as: client) }
+    }
+    do throws(SignInFault) {
+      let grant = try SignInFault.rule { () throws(OpenIDClientError) in
+        try CodeGrant(code, redirectURI: nil, verifier: nil)
+      }
+      let exchange = CodeExchange(grant: grant, nonce: .unused, name: nil, client: client)
+      let found = try await exchange.account(at: provider, of: connection, isFresh: false, context)
+        .identity
+      let isSame =
+        found.provider == identity.provider && found.subject.hasSameBytes(as: identity.subject)
+      guard isSame else {
+        throw .engine(.invalidIDToken(rule: "the code is of another user than the ID token"))
+      }
+      return found.refreshToken
+    } catch {
+      context.mailer.report(
+        "connection \(connection.key): no refresh token is kept of a sign-in: \(error.rule)")
+      return nil
     }
   }
 
   /// Counts a sign-in for which a service is asked, before it is.
   ///
-  /// So no network causes calls without end. An ID token causes none: its keys are known.
+  /// So no network causes calls without end. An ID token alone causes none: its keys are known.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   static func countAttempt(_ context: RequestContext) async throws(Failure) {
     try await RateLimitSet(RateLimit.ofNetwork(.service, context), context).spend()

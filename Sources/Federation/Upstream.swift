@@ -127,6 +127,18 @@ import Records
     return answer
   }
 
+  /// Sends a request of the outbox to a service.
+  ///
+  /// Such requests have places of their own. They neither wait for the pause after failures, nor
+  /// cause one.
+  /// - Throws: `FetchError`.
+  func sendFromOutbox(
+    _ call: HTTPCall, to connection: Connection
+  ) async throws(FetchError) -> HTTPAnswer {
+    let owner = CallOwner(app: connection.app, receiver: "outbox of connection \(connection.key)")
+    return try await source.send(call, for: owner)
+  }
+
   /// Returns whether the key set of a service has a key that can verify.
   ///
   /// - Throws: `.connectionUnavailable`, `.overloaded`.

@@ -18,6 +18,8 @@ struct LinkParty: RowDecodable {
   let hash: String?
   /// The names of the profile.
   let names: JSONObject
+  /// Whether one of its identities has a refresh token of a service.
+  let hasTokens: Bool
   /// Oldest first; API keys and the identity of a guest are none.
   let identities: [Identity]
 
@@ -35,6 +37,7 @@ struct LinkParty: RowDecodable {
     names = try row.json(7).object ?? JSONObject()
     identities = (try row.json(8).array ?? []).compactMap(Identity.init)
     key = row.text(ifAny: 9)
+    hasTokens = try row.bool(10)
   }
 
   struct Identity {
@@ -155,7 +158,8 @@ package enum UserLinkQueries {
           order by i.created_at, i.identity_id), '[]')
         from identities i
         where i.user_id = $1 and i.provider not in ('anonymous', 'api-key')),
-      email_key(u.email)
+      email_key(u.email),
+      (select count(*) from identity_tokens t where t.user_id = $1 and not t.is_due) > 0
     from users u where u.user_id = $1 and u.app_id = $2
     """)
 

@@ -170,6 +170,7 @@ import Sessions
     in transaction: Transaction
   ) async throws(Failure) {
     try await Sessions.end(.all, of: secondary, "link", in: transaction)
+    let tokens = try await takeTokens(of: found, secondary, in: transaction)
     try await Users.remove(secondary, linkedTo: primary, in: transaction)
     let isSecondAddress = main.address != nil
     if found.address != nil, !isSecondAddress, let email = found.email {
@@ -186,6 +187,7 @@ import Sessions
     var claims: [Sent<NoRow>] = []
     for identity in found.identities {
       let id = IdentityID()
+      add(tokens.filter { $0.identity == identity.id }, to: primary, id, in: transaction)
       let isSecond = identity.provider.isAddress && isSecondAddress
       let provider = isSecond ? .linkedPassword : identity.provider
       rows.append(identity.row(of: found, secondary, as: id, provider))
@@ -235,6 +237,7 @@ import Sessions
       if isNamed, let key { subjects.append(Subject(email: key)) }
       Subjects.release(subjects, of: user, in: transaction)
       let isAddress = identity.provider.isAddress
+      let tokens = try await takeTokens(of: found, user, identity.id, in: transaction)
       _ = transaction.send(IdentitiesQueries.unlink, user, id, isAddress || isNamed)
       if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
       try await Sessions.end(
@@ -243,7 +246,7 @@ import Sessions
       )
       var new = identity.formerUser ?? UserID()
       if try await !transaction.run(UserLinkQueries.known, new).isEmpty { new = UserID() }
-      try await create(new, of: identity, found, in: transaction)
+      try await create(new, of: identity, found, tokens, in: transaction)
       Event("unlink", of: user, detail: ["provider": .string(identity.provider.text)])
         .record(in: transaction)
       Event("user_create", of: new, detail: ["unlinked_from": .string(user.text)])
@@ -256,7 +259,8 @@ import Sessions
 extension UserLinks {
   /// Creates the user of an identity, with the id that clients knew if it is free.
   private static func create(
-    _ user: UserID, of identity: LinkParty.Identity, _ party: LinkParty, in transaction: Transaction
+    _ user: UserID, of identity: LinkParty.Identity, _ party: LinkParty,
+    _ tokens: [StoredIdentityToken], in transaction: Transaction
   ) async throws(Failure) {
     let (app, id) = (transaction.app.id, IdentityID())
     let row = identity.userRow(of: party)
@@ -278,7 +282,37 @@ extension UserLinks {
       identity.provider == .linkedPassword ? .password : identity.provider, identity.subject,
       identity.isProvedByReader
     )
+    add(tokens, to: user, id, in: transaction)
     try await claimed.rows(undone: .identityTaken)
+  }
+
+  /// Deletes and returns the refresh tokens of identities that go to another user.
+  ///
+  /// Only a user with such tokens costs the statement.
+  /// - Parameters:
+  ///   - party: the user who has the identities.
+  ///   - user: that user's id.
+  ///   - identity: the identity; nil for all.
+  ///   - transaction: the transaction that has locked the user.
+  /// - Returns: the tokens.
+  /// - Throws: `.databaseUnavailable`.
+  private static func takeTokens(
+    of party: LinkParty, _ user: UserID, _ identity: IdentityID? = nil, in transaction: Transaction
+  ) async throws(Failure) -> [StoredIdentityToken] {
+    guard party.hasTokens else { return [] }
+    return try await transaction.run(IdentityTokenQueries.take, user, identity)
+  }
+
+  /// Sends the writes of tokens for the user who gets their identity.
+  private static func add(
+    _ tokens: [StoredIdentityToken], to user: UserID, _ identity: IdentityID,
+    in transaction: Transaction
+  ) {
+    for token in tokens {
+      _ = transaction.send(
+        IdentityTokenQueries.add, user, identity, token.client, transaction.app.id,
+        token.connection, token.id, BinaryBytes(token.sealed))
+    }
   }
 }
 

@@ -83,7 +83,7 @@ package struct Provider: Sendable {
     otherIssuers = settings.issuer == nil ? preset.otherIssuers : []
     keysURL = metadata?.keysURL
     endSessionURL = metadata?.endSessionURL
-    revocationURL = metadata?.revocationURL
+    revocationURL = metadata?.revocationURL ?? preset.revocationPath.map { issuer + $0 }
     scopes = metadata?.scopes
     logsOutByBackchannel = metadata?.logsOutByBackchannel ?? false
     promisesIssuer = metadata?.promisesIssuer ?? false

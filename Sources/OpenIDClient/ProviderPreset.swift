@@ -23,6 +23,9 @@ package struct ProviderPreset: Sendable {
   package internal(set) var consumerTenant: String?
   /// The endpoints; nil if the operator or a discovery document names them.
   package internal(set) var endpoints: Endpoints?
+  /// The path of the endpoint that revokes tokens, below the issuer; nil if only a discovery
+  /// document names it.
+  package internal(set) var revocationPath: String?
   /// The scopes that a sign-in asks for by default.
   package internal(set) var scopes = ["openid", "profile", "email"]
   /// How the client authenticates, unless the discovery document allows only another way.

@@ -26,11 +26,12 @@ extension ProviderPreset {
   /// The scopes make Apple answer by a form.
   ///
   /// - Source: Apple, "Sign in with Apple REST API": "Request an authorization to the Sign in with
-  ///   Apple server", "Authenticating users with Sign in with Apple". It documents neither code
-  ///   challenges nor optional parameters.
+  ///   Apple server", "Authenticating users with Sign in with Apple", "Revoke tokens". It documents
+  ///   neither code challenges nor optional parameters.
   package static let apple = ProviderPreset("apple", "Apple") {
     $0.issuer = "https://appleid.apple.com"
     $0.otherIssuers = ["https://account.apple.com"]
+    $0.revocationPath = "/auth/revoke"
     $0.scopes = ["name", "email"]
     $0.authentication = .signedSecret
     $0.usesPKCE = false

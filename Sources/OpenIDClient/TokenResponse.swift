@@ -77,6 +77,28 @@ package struct TokenResponse: Sendable {
     (1...tokenLimit).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisible)
   }
 
+  /// Checks that a token is not valid after a request to revoke it.
+  ///
+  /// An issuer may answer 400 about a token that is not valid any more.
+  /// - Parameters:
+  ///   - status: the status.
+  ///   - body: the body.
+  /// - Throws: `.refused` if the issuer refuses the client, `.invalidTokenResponse` for another
+  ///   status.
+  /// - Source: RFC 7009 section 2.2.
+  package static func verifyRevocation(status: Int, body: [UInt8]) throws(OpenIDClientError) {
+    guard !(200...299).contains(status) else { return }
+    let members = members(body)
+    guard status == 400 || status == 401, let error = members?["error"]?.string else {
+      throw .invalidTokenResponse(rule: "its status is \(status)")
+    }
+    let code = ErrorCode.read(error)
+    guard status == 400, code != "invalid_client", code != "unauthorized_client" else {
+      let description = ErrorCode.excerpt(members?["error_description"]?.string)
+      throw .refused(code: code, description: description)
+    }
+  }
+
   private static func members(_ body: [UInt8]) -> JSONObject? {
     if let json = try? JSON.parse(body) { return json.object }
     guard let form = FormValues(body), body.contains(UInt8(ascii: "=")) else { return nil }

@@ -85,7 +85,7 @@ import WireKit
       let guest = try await AnonymousToken.owner(of: form["anonymous_token"], context)
       // The address of the form is unsigned, and so is the name, which only a new user gets.
       let account = try await Redirects.account(
-        byToken: form["id_token"] ?? "", nonce: nil,
+        byToken: form["id_token"] ?? "", nonce: nil, code: form["code"],
         name: StatedName(given: form["given_name"], family: form["family_name"]), of: connection,
         context)
       session = try await account.signIn(linkingTo: guest, as: .parra, context)

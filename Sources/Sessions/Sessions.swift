@@ -251,10 +251,11 @@ extension Sessions {
 }
 
 package enum CredentialRevocationQueries {
-  /// Deletes and returns the identities without an address.
+  /// Deletes and returns the identities without an address, which are all that have tokens.
   static let removeIdentities = Statement<Subject, UserID>(
     "credential_revocations.remove_identities",
     """
+    with tokens as (update identity_tokens set is_due = true where user_id = $1)
     delete from identities where user_id = $1 and provider not in ('password', 'email')
     returning provider, subject
     """)

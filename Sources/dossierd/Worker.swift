@@ -136,8 +136,12 @@ import WireKit
     report.metrics = metrics
     let handlers: [String: OutboxWorker.Handler] = [
       Outbox.requestKind: AccountMail.resolve, LogoutNotices.kind: LogoutNotices.send,
+      TokenRevocations.kind: TokenRevocations.send,
     ]
-    courier = OutboxWorker(dependencies, relay, handlers, LogoutNotices.collect) {
+    let sources: [String: OutboxWorker.Source] = [
+      LogoutNotices.kind: LogoutNotices.collect, TokenRevocations.kind: TokenRevocations.collect,
+    ]
+    courier = OutboxWorker(dependencies, relay, handlers, sources) {
       report.metrics?.count($0)
     }
     let networks = configuration.internalNetworks

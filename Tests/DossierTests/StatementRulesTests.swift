@@ -21,7 +21,7 @@ import Testing
       """
     apps.users apps.subjects apps.events rate_limits.page stored_addresses.page search_indexes.texts
     search_indexes.numbers search_indexes.booleans search_indexes.others
-    reencryption.mails reencryption.factors reencryption.older_keys reencryption.older_recovery_codes
+    reencryption.mails reencryption.factors reencryption.tokens reencryption.older_keys reencryption.older_recovery_codes
     """,
     "Pages of expired and unused rows ask all shards on purpose; each row is deleted by its key.":
       """
@@ -33,7 +33,7 @@ import Testing
     """,
     "Pages and counts of the outbox ask all shards on purpose; a worker claims a row by its key.":
       """
-    logout_notices.due outbox.due outbox.expired outbox.ids outbox.page outbox.state
+    logout_notices.due token_revocations.due outbox.due outbox.expired outbox.ids outbox.page outbox.state
     readiness.late_mails
     """,
     "A logout at an issuer that names no user asks all shards for its session.": """

@@ -114,8 +114,8 @@ class Issuer:
     """An issuer with one client, below a path of its server.
 
     `lie` changes what it says until `honest`: members of `discovery`, `callback`, `token`, `claims`
-    and `userinfo`, or a whole `Reply` instead of `discovery`, `keys`, `token` or `userinfo`. `head` has
-    members of the header of ID tokens, and `signing` one of "none", "HS256" and "unknown".
+    and `userinfo`, or a whole `Reply` instead of `discovery`, `keys`, `token`, `revoke` or `userinfo`.
+    `head` has members of the header of ID tokens, and `signing` one of "none", "HS256" and "unknown".
     """
 
     def __init__(self, server, preset, name, algorithm="RS256"):
@@ -136,6 +136,8 @@ class Issuer:
         # Apple tells the name only once.
         self.told = set()
         self.codes, self.tokens = {}, {}
+        # The clients of refresh tokens, the oldest token first.
+        self.refresh_tokens = {}
         self.requests, self.refusals, self.revoked = [], [], []
         self.person, self.signed_in_at = None, int(time.time())
         self.is_new("ada@example.com")
@@ -207,9 +209,7 @@ class Issuer:
         if path == "token":
             return self.token(request)
         if path == "revoke":
-            self.authenticate(request)
-            self.revoked.append(request.form.get("token"))
-            return Reply()
+            return self.told_instead("revoke", lambda: self.revoke(request))
         if path == "end_session":
             return Reply("<h1>Signed out there</h1>", type="text/html")
         if path == self.kind.userinfo_path:
@@ -386,6 +386,7 @@ class Issuer:
             answer["id_token"] = self.id_token(grant, access)
         if self.preset == "apple":
             answer["refresh_token"] = f"r-{secrets.token_urlsafe(24)}"
+            self.refresh_tokens[answer["refresh_token"]] = grant.client_id
         answer = changed(answer, lie)
         # GitHub answers in a form unless the client asks for JSON.
         if self.preset == "github" and "application/json" not in request.fields.get("Accept", ""):
@@ -406,6 +407,16 @@ class Issuer:
 
     def id_token(self, grant, access=None):
         return self.signed(changed(self.claims(grant, access), self.lies.get("claims")))
+
+    def revoke(self, request):
+        self.authenticate(request)
+        token = request.form.get("token")
+        if self.refresh_tokens.get(token) != request.form.get("client_id"):
+            raise Refused("invalid_grant", "the token is of another client, or unknown")
+        if request.form.get("token_type_hint") != "refresh_token":
+            raise Refused("unsupported_token_type", "token_type_hint is not refresh_token")
+        self.revoked.append(token)
+        return b""
 
     # What an SDK on the device gets
 

@@ -152,6 +152,36 @@ import WebTokens
     #expect(none == nil)
   }
 
+  @Test func `the endpoint of a preset counts unless the issuer names another`() throws {
+    #expect(try Fixtures.provider(.apple).revocationURL == "https://appleid.apple.com/auth/revoke")
+    let named = try Fixtures.provider(
+      .apple, ["revocation_endpoint": "https://appleid.apple.com/elsewhere"])
+    #expect(named.revocationURL == "https://appleid.apple.com/elsewhere")
+  }
+
+  @Test(
+    arguments: [
+      (200, "", nil), (204, "", nil), (400, #"{"error":"invalid_grant"}"#, nil),
+      (400, #"{"error":"unsupported_token_type"}"#, nil),
+      (400, #"{"error":"invalid_client","error_description":"d"}"#, "invalid_client: d"),
+      (400, #"{"error":"unauthorized_client"}"#, "unauthorized_client"),
+      (401, #"{"error":"invalid_token"}"#, "invalid_token"),
+      (400, "<html>", "its status is 400"), (302, "", "its status is 302"),
+      (503, #"{"error":"invalid_grant"}"#, "its status is 503"),
+    ] as [(Int, String, String?)])
+  func `a revocation ends with the answer that the token is not valid`(
+    status: Int, body: String, rule: String?
+  ) {
+    var found: String?
+    do throws(OpenIDClientError) {
+      try TokenResponse.verifyRevocation(status: status, body: Array(body.utf8))
+    } catch {
+      found = error.rule
+    }
+    let isRefused = rule.map { !$0.contains("status") } ?? false
+    #expect(found == rule.map { isRefused ? "the issuer answered \($0)" : $0 })
+  }
+
   // MARK: Answers
 
   private func answer(

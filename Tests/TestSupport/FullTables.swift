@@ -7,7 +7,8 @@ package enum FullTables {
   package static let names = [
     "additional_subjects", "api_keys", "rate_limits", "audit", "authentication_flows",
     "authorizations", "user_origins", "consents", "device_accounts", "devices",
-    "document_versions", "documents", "identities", "identity_subjects", "idempotency_keys",
+    "document_versions", "documents", "identities", "identity_subjects", "identity_tokens",
+    "idempotency_keys",
     "mail_tokens", "mail_outbox", "passwords", "pictures", "properties", "recovery_codes",
     "search_values", "second_factors", "sessions", "user_permissions", "user_roles", "users",
   ]
@@ -27,6 +28,9 @@ package enum FullTables {
     select id, id, app, 'anonymous', id from made;
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
     select app, 'anonymous', id, id, id from made;
+    insert into identity_tokens (
+      user_id, identity_id, client_id, app_id, connection, token_id, sealed)
+    select id, id, 'client', app, 'apple', id, bytes from made;
     insert into additional_subjects (user_id, provider, subject, reserved_until)
     select id, 'email', id, now() + interval '7 days' from made;
     insert into user_origins (user_id, kind) select id, 'anonymous' from made;

@@ -109,7 +109,7 @@ extension NewSubject {
         try await give(address, by: identity, to: user, in: transaction)
       }
       try await external.refreshNames(of: user, in: transaction)
-      external.keepClaims(of: user, in: transaction)
+      try external.keep(of: user, in: transaction)
       try await Sessions.end(.all, of: user, "link", in: transaction)
       return ((), isNew: true)
     }

@@ -410,6 +410,8 @@ package enum IdentitiesQueries {
       delete from identities where user_id = $1 and identity_id = $2
     ), key as (
       delete from api_keys where user_id = $1 and key_id = $2
+    ), tokens as (
+      update identity_tokens set is_due = true where user_id = $1 and identity_id = $2
     )
     update users set version = version + 1, updated_at = now(),
       email = case when not $3::boolean then email end,

@@ -60,7 +60,7 @@ package import Tenancy
       ) {
         (transaction) async throws(Failure) in
         let written = try await user.write(in: transaction)
-        external.keepClaims(of: user.credential.user, in: transaction)
+        try external.keep(of: user.credential.user, in: transaction)
         return written
       }
     } catch .identityTaken {
@@ -101,7 +101,7 @@ package import Tenancy
       if external.refreshesNames {
         try await external.refreshNames(of: known.user, in: transaction)
       }
-      external.keepClaims(of: known.user, in: transaction)
+      try external.keep(of: known.user, in: transaction)
       return { () async throws(Failure) in }
     }
     @EventLoop func signIn() async throws(Failure) -> OpenSession {
@@ -189,7 +189,7 @@ extension ExternalTokens.Identity {
     // A concurrent link of the same identity has finished by now, so its row is found.
     let holder = try await transaction.run(SubjectQueries.holder, app, provider, subject).first
     guard holder != user else {
-      keepClaims(of: user, in: transaction)
+      try keep(of: user, in: transaction)
       return false
     }
     let count = try await transaction.run(IdentitiesQueries.countOfIssuers, user).first ?? 0
@@ -198,7 +198,7 @@ extension ExternalTokens.Identity {
     }
     let claimed = transaction.send(SubjectQueries.claim, app, provider, subject, user, identity)
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
-    keepClaims(of: user, in: transaction)
+    try keep(of: user, in: transaction)
     try await claimed.rows(undone: .identityTaken)
     return true
   }
@@ -224,8 +224,16 @@ extension ExternalTokens.Identity {
     try await event?.recordChange(of: user, in: transaction)
   }
 
-  /// Sends the write of the claims in a transaction that has locked the user.
-  @EventLoop func keepClaims(of user: UserID, in transaction: Transaction) {
+  /// Sends the writes of what a sign-in leaves with the identity, in a transaction that has locked
+  /// the user.
+  ///
+  /// - Throws: `.internalError` if the refresh token cannot be encrypted.
+  @EventLoop func keep(of user: UserID, in transaction: Transaction) throws(Failure) {
+    keepClaims(of: user, in: transaction)
+    try keepRefreshToken(of: user, in: transaction)
+  }
+
+  @EventLoop private func keepClaims(of user: UserID, in transaction: Transaction) {
     var patch = claims.values
     for name in claims.absent { patch[name] = .null }
     guard patch.count > 0 else { return }

@@ -216,7 +216,10 @@ struct SealedRows {
   let change: Statement<Int, String, String, BinaryBytes, BinaryBytes>
   let removal: Statement<NoRow, String, String, BinaryBytes>
   private let prefix: String
-  private let hasRest: Bool
+  private let names: Naming
+
+  /// The columns of the key whose values are in the name that a secret is bound to.
+  private enum Naming { case first, second, both }
 
   /// - Parameters:
   ///   - kind: the kind of its secrets in messages.
@@ -224,16 +227,16 @@ struct SealedRows {
   ///   - key: the two columns of the key of a row.
   ///   - column: the column with the secret.
   ///   - prefix: the text in front of the name that a secret is bound to.
-  ///   - hasRest: whether that name has the second column too.
+  ///   - names: the columns that follow it in that name.
   ///   - page: the name of the statement that finds the secrets.
   ///   - change: the name of the statement that changes one.
   ///   - removal: the name of the statement that deletes the row of one.
   private init(
     _ kind: String, _ table: SQL, _ key: (first: SQL, second: SQL), _ column: SQL, prefix: String,
-    hasRest: Bool = true, page: StaticString, change: StaticString, removal: StaticString
+    names: Naming = .both, page: StaticString, change: StaticString, removal: StaticString
   ) {
     self.kind = kind
-    (self.prefix, self.hasRest) = (prefix, hasRest)
+    (self.prefix, self.names) = (prefix, names)
     let (key, rest) = key
     self.page = Statement(
       page,
@@ -248,7 +251,13 @@ struct SealedRows {
   }
 
   /// Returns the name that a secret is bound to.
-  func name(of row: SealedRow) -> String { prefix + row.key + (hasRest ? " \(row.rest)" : "") }
+  func name(of row: SealedRow) -> String {
+    switch names {
+    case .first: prefix + row.key
+    case .second: prefix + row.rest
+    case .both: "\(prefix)\(row.key) \(row.rest)"
+    }
+  }
 
   static let all = [
     SealedRows(
@@ -267,7 +276,7 @@ struct SealedRows {
       removal: "reencryption.remove_connection"
     ),
     SealedRows(
-      "mail", "mail_outbox", ("mail_id", "app_id"), "sealed", prefix: "mail ", hasRest: false,
+      "mail", "mail_outbox", ("mail_id", "app_id"), "sealed", prefix: "mail ", names: .first,
       page: "reencryption.mails", change: "reencryption.change_mail",
       removal: "reencryption.remove_mail"
     ),
@@ -275,6 +284,12 @@ struct SealedRows {
       "second_factor", "second_factors", ("user_id", "factor_id"), "secret", prefix: "factor ",
       page: "reencryption.factors", change: "reencryption.change_factor",
       removal: "reencryption.remove_factor"
+    ),
+    // A token keeps its name when it goes to another user.
+    SealedRows(
+      "identity_token", "identity_tokens", ("user_id", "token_id"), "sealed", prefix: "token ",
+      names: .second, page: "reencryption.tokens", change: "reencryption.change_token",
+      removal: "reencryption.remove_token"
     ),
   ]
 }

@@ -51,6 +51,8 @@ import Records
     package var pictureURL: String?
     /// Whether the names of the user follow those of the issuer.
     package var refreshesNames = false
+    /// The refresh token of the sign-in; nil without one that can be revoked.
+    package var refreshToken: RefreshToken?
 
     package init(
       provider: IdentityProvider, subject: String, authenticatedAt: Int?, signedInAt: Int?,
