@@ -5,6 +5,7 @@ package import OpenID
 package import Pages
 package import Runtime
 package import Sessions
+import Tenancy
 import WireKit
 
 /// The actions of both account choosers: that of a sign-in and that of the account page.

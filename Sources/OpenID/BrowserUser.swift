@@ -3,7 +3,7 @@ package import EventLoop
 package import Postgres
 package import Runtime
 package import Sessions
-import Tenancy
+package import Tenancy
 
 extension SessionStyle {
   /// The style of the sessions at the hosted pages, whose tokens no client gets.

@@ -72,7 +72,7 @@ struct AttestedCredential {
   /// The lengths that a credential id may have in bytes.
   static let idLengths = 1...1_023
 
-  /// The model of the authenticator; zeros if it does not state one.
+  /// The model of the authenticator.
   let aaguid: [UInt8]
   let id: [UInt8]
   /// The key in COSE's format, with the bytes as they came.

@@ -10,6 +10,8 @@ package struct CredentialRecord: Sendable, Equatable {
   package let publicKey: [UInt8]
   /// The user handle that the options of the registration had.
   package let userHandle: [UInt8]
+  /// The model of the authenticator; zeros if it does not state one.
+  package let aaguid: [UInt8]
   /// The RP ID for which the passkey was made.
   package let relyingPartyID: String
   package let isBackupEligible: Bool
@@ -17,11 +19,11 @@ package struct CredentialRecord: Sendable, Equatable {
   package var signCount: UInt32
 
   package init(
-    id: [UInt8], publicKey: [UInt8], userHandle: [UInt8], relyingPartyID: String,
+    id: [UInt8], publicKey: [UInt8], userHandle: [UInt8], aaguid: [UInt8], relyingPartyID: String,
     isBackupEligible: Bool, isBackedUp: Bool, signCount: UInt32
   ) {
     (self.id, self.publicKey, self.userHandle) = (id, publicKey, userHandle)
-    self.relyingPartyID = relyingPartyID
+    (self.aaguid, self.relyingPartyID) = (aaguid, relyingPartyID)
     (self.isBackupEligible, self.isBackedUp) = (isBackupEligible, isBackedUp)
     self.signCount = signCount
   }

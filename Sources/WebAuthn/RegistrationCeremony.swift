@@ -38,7 +38,8 @@ package struct RegistrationCeremony: Sendable {
     guard data.isUserVerified else { throw .userVerificationMissing }
     return CredentialRecord(
       id: credential.id, publicKey: credential.publicKey, userHandle: userHandle,
-      relyingPartyID: relyingParty.id, isBackupEligible: data.isBackupEligible,
+      aaguid: credential.aaguid, relyingPartyID: relyingParty.id,
+      isBackupEligible: data.isBackupEligible,
       isBackedUp: data.isBackedUp, signCount: data.signCount)
   }
 

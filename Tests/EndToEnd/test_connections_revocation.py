@@ -1,4 +1,4 @@
-"""Refresh tokens of services are revoked there when an identity ends, and shown to nobody."""
+"""Refresh tokens of services are revoked there when an identity ends, and no answer shows them."""
 
 import base64
 import os
@@ -131,7 +131,7 @@ class Ends(RevocationCase):
 
     def test_the_owner_of_the_address_takes_the_account_over(self):
         email = "victim-" + self.own_email()
-        # Until its address is verified, anybody may have made the account.
+        # An attacker may have made the account, until its address is verified.
         guest = App(self.site, "default").log_in("anon-user")
         guest.link("oauth2-apple", authCode=self.apple.native_code())
         self.site.sql(f"update users set email = null where user_id = '{guest.id}'")

@@ -74,7 +74,8 @@ extension FuzzTarget {
     else { return }
     let record = CredentialRecord(
       id: response.id, publicKey: key, userHandle: response.userHandle ?? [1],
-      relyingPartyID: party.id, isBackupEligible: false, isBackedUp: false, signCount: 0)
+      aaguid: [], relyingPartyID: party.id, isBackupEligible: false, isBackedUp: false, signCount: 0
+    )
     let ceremony = AuthenticationCeremony(party, challenge: challenge, isUserKnown: true)
     do throws(WebAuthnError) {
       _ = try ceremony.verify(response, against: record)

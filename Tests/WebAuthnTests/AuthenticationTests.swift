@@ -56,7 +56,8 @@ import Testing
       let key = try TestAuthenticator(other).coseKey.encoded
       record = CredentialRecord(
         id: record.id, publicKey: key, userHandle: record.userHandle,
-        relyingPartyID: record.relyingPartyID, isBackupEligible: false, isBackedUp: false,
+        aaguid: record.aaguid, relyingPartyID: record.relyingPartyID, isBackupEligible: false,
+        isBackedUp: false,
         signCount: 0)
       #expect(throws: WebAuthnError.invalidSignature) {
         try Fixtures.signIn(authenticator, record)

@@ -25,6 +25,7 @@ import Testing
     #expect(record.id == authenticator.credentialID && record.signCount == 0x0102_0304)
     #expect(record.publicKey == authenticator.coseKey.encoded)
     #expect(record.userHandle == Fixtures.userHandle && record.relyingPartyID == "example.org")
+    #expect(record.aaguid == [UInt8](repeating: 1, count: 16))
     #expect(!record.isBackupEligible && !record.isBackedUp)
   }
 

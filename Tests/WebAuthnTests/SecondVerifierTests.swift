@@ -12,7 +12,7 @@ import WebAuthn
   private static let package = "\(SourceFiles.repository)/.build/test-tools/webauthn"
   private static let isInstalled = FileManager.default.fileExists(atPath: package)
 
-  /// A change of what an authenticator returns, and what each verifier makes of it.
+  /// A change of the response of an authenticator, and the verdict of each verifier.
   private struct Change: Sendable {
     let name: String
     let isValid: Bool
@@ -76,7 +76,7 @@ import WebAuthn
     let line: String
   }
 
-  /// Returns what ours makes of each change, and the same for the other verifier.
+  /// Returns the cases of an algorithm, each with the result of our verifier.
   private static func cases(_ algorithm: SignatureAlgorithm) throws -> [Case] {
     let authenticator = try TestAuthenticator(algorithm)
     let created = try Fixtures.register(authenticator)

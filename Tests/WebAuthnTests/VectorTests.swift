@@ -85,7 +85,7 @@ import Testing
       let data = try AuthenticatorData(#require(map["authData"]?.bytes))
       let record = CredentialRecord(
         id: id, publicKey: try #require(data.credential).publicKey, userHandle: [1],
-        relyingPartyID: "example.org", isBackupEligible: data.isBackupEligible,
+        aaguid: [], relyingPartyID: "example.org", isBackupEligible: data.isBackupEligible,
         isBackedUp: data.isBackedUp, signCount: data.signCount)
       let signedIn = Self.credential(
         id,
@@ -117,7 +117,8 @@ import Testing
     let data = try AuthenticatorData(#require(map["authData"]?.bytes))
     let record = CredentialRecord(
       id: created.id, publicKey: try #require(data.credential).publicKey,
-      userHandle: Fixtures.userHandle, relyingPartyID: "example.org", isBackupEligible: false,
+      userHandle: Fixtures.userHandle, aaguid: [], relyingPartyID: "example.org",
+      isBackupEligible: false,
       isBackedUp: false, signCount: data.signCount)
     let response = try AuthenticationResponse(#require(vectors["authentication"]?["credential"]))
     let ceremony = AuthenticationCeremony(

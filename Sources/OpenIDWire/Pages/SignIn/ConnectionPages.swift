@@ -9,6 +9,7 @@ import Pages
 import RateLimiting
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 import JSON
 import Records
