@@ -43,8 +43,8 @@ class Pages:
 class Browser:
     """One browser with a new profile."""
 
-    def __init__(self, width=1200, height=900, records=False):
-        """`records` enables `navigations`."""
+    def __init__(self, width=1200, height=900, records=False, third_party_cookies=True):
+        """`records` enables `navigations`. Without `third_party_cookies`, frames of other sites have none."""
         options = Options()
         # Chromium without the parts that draw windows. The script in /usr/bin would be stopped in its
         # place, and leave it running.
@@ -53,6 +53,9 @@ class Browser:
         for argument in ["--no-sandbox", "--disable-dev-shm-usage",
                          "--disable-gpu", f"--window-size={width},{height}"]:
             options.add_argument(argument)
+        if not third_party_cookies:
+            # Chromium without windows reads no preferences.
+            options.add_argument("--test-third-party-cookie-phaseout")
         options.set_capability("goog:loggingPrefs", {
             "browser": "ALL", **({"performance": "ALL"} if records else {})})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)

@@ -27,11 +27,13 @@ class BrowserCase(HostedCase):
     LONG = True
     # Whether the browser records where it is sent.
     RECORDS = False
+    # Whether the frames of other sites have cookies.
+    THIRD_PARTY_COOKIES = True
 
     def setUp(self):
         super().setUp()
         self.server = f"http://127.0.0.1:{self.site.port}"
-        self.browser = Browser(records=self.RECORDS)
+        self.browser = Browser(records=self.RECORDS, third_party_cookies=self.THIRD_PARTY_COOKIES)
         self.addCleanup(self.browser.stop)
 
     def open(self, path):

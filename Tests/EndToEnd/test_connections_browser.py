@@ -51,27 +51,37 @@ localStorage.setItem(
 </script>"""
 
 
+# A page of another site in a frame writes a cookie, and tells the page around it what it can read.
+FRAMED = """<!doctype html><title>Framed</title><script>
+document.cookie = "known=yes; SameSite=None; Secure";
+parent.postMessage(document.cookie, "*");
+</script>"""
+
+
 class ConnectionBrowserCase(ConnectionCase, BrowserCase):
+    # Where the pages of the app are. For browsers `localhost` is another site than 127.0.0.1.
+    HOST = "127.0.0.1"
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         folder = tempfile.TemporaryDirectory(prefix="dossier-pages-")
         cls.addClassCleanup(folder.cleanup)
         for name, text in [("index.html", "<!doctype html><title>App</title><h1>App</h1>"),
-                           ("handled.html", HANDLED)]:
+                           ("handled.html", HANDLED), ("framed.html", FRAMED)]:
             (pathlib.Path(folder.name) / name).write_text(text)
         cls.pages = Pages(folder.name)
         cls.addClassCleanup(cls.pages.stop)
-        cls.home = f"{cls.pages.origin}/index.html"
+        cls.origin = cls.pages.origin.replace("127.0.0.1", cls.HOST)
+        cls.home = f"{cls.origin}/index.html"
         cls.page = cls.new_client("single_page", f"callback_urls={cls.home}")
-        cls.site.dossier("client", "set", cls.page["id"], f"web_origins={cls.pages.origin}",
+        cls.site.dossier("client", "set", cls.page["id"], f"web_origins={cls.origin}",
                          "confirm_sign_in=false")
-        # For browsers `localhost` is another site than 127.0.0.1.
         cls.upstreams.origin = cls.upstreams.origin.replace("127.0.0.1", "localhost")
         cls.upstream = cls.connect("oidc", "upstream", email_trust="verified")
         cls.apple = cls.connect("apple", email_trust="verified")
         cls.google = cls.connect("google", email_trust="verified", app_services_redirects=[
-            f"{cls.pages.origin}/handled.html"])
+            f"{cls.origin}/handled.html"])
         for issuer in [cls.upstream, cls.apple, cls.google]:
             issuer.shows_form = True
 
@@ -95,6 +105,12 @@ class ConnectionBrowserCase(ConnectionCase, BrowserCase):
 
     def allow(self):
         self.browser.find("button[value=allow]").click()
+
+    def consent(self):
+        """Agrees to the client at localhost, where any program of the machine could answer."""
+        if self.HOST == "localhost":
+            self.browser.wait(lambda: "wants access" in self.heading(), "the question")
+            self.allow()
 
     def arrived(self, party):
         """Waits until the client has the response. Returns the claims that it gets."""
@@ -120,6 +136,7 @@ class Redirects(ConnectionBrowserCase):
                 self.assertEqual(self.heading(), SIGN_IN)
                 self.go_to(issuer)
                 self.allow()
+                self.consent()
                 self.assertEqual(self.arrived(party)["email"], issuer.person.email)
                 self.silent()
 
@@ -257,12 +274,13 @@ class Popups(ConnectionBrowserCase):
         self.browser.open(self.home)
         self.browser.script(LISTEN)
         opener = driver.current_window_handle
-        party = Party(self, self.page, redirect=self.pages.origin, response_mode="web_message",
+        party = Party(self, self.page, redirect=self.origin, response_mode="web_message",
                       connection="upstream")
         self.browser.script("open(arguments[0], 'popup')", self.server + party.path)
         self.popup(opener)
         self.at(self.upstream)
         self.allow()
+        self.consent()
         driver.switch_to.window(opener)
         self.browser.wait(lambda: self.browser.script("return messages.length"), "a message")
         [message] = self.browser.script("return messages")
@@ -279,7 +297,7 @@ class Popups(ConnectionBrowserCase):
             with self.subTest(decision):
                 self.browser.open(self.home)
                 opener = driver.current_window_handle
-                self.browser.evaluate(OPENER, self.server, f"{self.pages.origin}/handled.html")
+                self.browser.evaluate(OPENER, self.server, f"{self.origin}/handled.html")
                 self.popup(opener)
                 self.at(self.google)
                 self.browser.find(f"button[value={decision}]").click()
@@ -289,6 +307,28 @@ class Popups(ConnectionBrowserCase):
                 self.assertIn(word, found)
                 self.browser.wait(lambda: len(driver.window_handles) == 1, "the end of the popup")
         self.assertTrue(self.owner(self.google))
+
+
+class WithoutThirdPartyCookies(Popups):
+    """The app is another site than the server, and the browser blocks the cookies of other sites."""
+
+    HOST = "localhost"
+    THIRD_PARTY_COOKIES = False
+
+    def test_the_browser_blocks_them(self):
+        self.browser.open(self.home)
+        for origin, cookies in [(self.origin, "known=yes"), (self.pages.origin, "")]:
+            found = self.browser.evaluate("""
+                const frame = document.createElement("iframe");
+                const told = new Promise((resolve) => addEventListener(
+                  "message", (event) => resolve(event.data), {once: true}));
+                frame.src = given[0];
+                document.body.append(frame);
+                return await told;
+                """, f"{origin}/framed.html")
+            self.assertEqual(found, cookies, origin)
+
+    test_a_redirect = Redirects.test_a_person_signs_in_by_a_query_and_by_a_form
 
 
 if __name__ == "__main__":
