@@ -1,3 +1,4 @@
+import Records
 import Accounts
 import Delivery
 package import EventLoop

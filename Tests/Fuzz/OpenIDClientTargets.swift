@@ -1,3 +1,4 @@
+import WebTokens
 import Crypto
 import Encoding
 import HTTP
