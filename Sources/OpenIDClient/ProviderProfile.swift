@@ -88,8 +88,13 @@ package struct ProviderProfile: Sendable {
   }
 
   /// Returns the address if the connection trusts it, else nil.
+  ///
+  /// An address is not trusted if its part before the @ is not ASCII. The letters may look like those
+  /// of another address here, and the issuer has proved nothing about that one.
   package func trustedEmail(_ trust: EmailTrust) -> String? {
-    switch trust {
+    guard let email, email.utf8.prefix(while: { $0 != UInt8(ascii: "@") }).allSatisfy({ $0 < 0x80 })
+    else { return nil }
+    return switch trust {
     case .never: nil
     case .verified: isEmailVerified ? email : nil
     case .always: email

@@ -71,14 +71,6 @@ import Testing
     }
   }
 
-  @Test func `a notice leads to an email address of the support`() {
-    let links = SecurityNotice.Links(support: "help@app.example")
-    let values = SecurityNotice.deleted.values(in: .english, on: "Firefox", "App", links)
-    #expect(values["link"] == "help@app.example")
-    #expect(values["button"] == "Contact support")
-    #expect(values["advice"]?.hasSuffix("\n\nhelp@app.example") == true)
-  }
-
   /// Knows one issuer.
   private struct Labels: IssuerLabels {
     @EventLoop static func load(
@@ -116,11 +108,11 @@ import Testing
     )
   }
 
-  @Test func `the address of a support is shown, but is no button`() {
+  @Test func `the address of a support is shown, and opened by a button`() {
     let links = SecurityNotice.Links(security: nil, support: "help@example.com")
     let contact = SecurityNotice.deleted.values(in: .english, on: "", "App", links)
     #expect(contact["advice"]?.hasSuffix("yourself.\n\nhelp@example.com") == true)
-    #expect(contact["link"] == nil && contact["button"] == nil)
+    #expect(contact["link"] == "help@example.com" && contact["button"] == "Contact support")
     let bare = SecurityNotice.passwordChanged.values(in: .english, on: "", "App", links)
     #expect(bare["link"] == nil && bare["advice"]?.contains("\n") == false)
   }

@@ -16,7 +16,7 @@ import jwt
 from browser import Browser
 from hosted import PASSWORD, HostedCase
 from machine import (
-    BUILD, FOREIGN, ROOT, TOOLS_FOLDER, free_port, functions, is_listening, wait_until)
+    BUILD, FOREIGN, ROOT, TOOLS_FOLDER, free_port, is_listening, wait_until)
 from openid import Party, base64url, claims
 
 GUIDES = ROOT / "Sources/OpenIDWire/OpenIDWire.docc"
@@ -176,39 +176,6 @@ class Coverage(unittest.TestCase):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 parsed.append(name)
         self.assertEqual(parsed, ["app.mjs", "main.js", "Account.swift", "ContentView.swift"])
-
-
-class PrintedLines(unittest.TestCase):
-    """The lines of an OpenID library that `deploy/up` prints."""
-
-    # Takes the place of the library, which is at npm, and tells what the lines do.
-    LIBRARY = """
-      export class UserManager {
-        constructor(settings) { this.settings = settings; }
-        async signinCallback() { return `callback ${location.search}`; }
-        async getUser() { return location.user; }
-        async signinRedirect() { return `redirect to ${this.settings.redirect_uri}`; }
-      }"""
-
-    def test_they_sign_in_once(self):
-        run = functions("tell_start http://127.0.0.1:8080 dossier", check=True)
-        lines = "\n".join(re.findall(r"(?m)^  (import .*|const .*|history\..*)$", run.stdout))
-        self.assertEqual(lines.count("\n"), 3, run.stdout)
-        with tempfile.TemporaryDirectory(prefix="dossier-lines-") as folder:
-            library, page = pathlib.Path(folder) / "library.mjs", pathlib.Path(folder) / "page.mjs"
-            library.write_text(self.LIBRARY)
-            for search, user, said in [
-                    ("", None, "redirect to http://localhost:5173/app"),
-                    # A query of the page itself is no response.
-                    ("?tab=2", None, "redirect to http://localhost:5173/app"),
-                    ("?code=c&state=s", None, "callback ?code=c&state=s"), ("", "ada", "ada")]:
-                place = {"origin": "http://localhost:5173", "pathname": "/app", "search": search, "user": user}
-                page.write_text(
-                    f"globalThis.location = {json.dumps(place)};\n"
-                    "globalThis.history = { replaceState: (state, title, url) => console.log(url) };\n"
-                    + lines.replace('"oidc-client-ts"', '"./library.mjs"') + "\nconsole.log(user);\n")
-                run = subprocess.run(["node", page], capture_output=True, text=True)
-                self.assertEqual((run.stdout, run.stderr), (f"/app\n{said}\n", ""))
 
 
 class AppCase(GuideCase):

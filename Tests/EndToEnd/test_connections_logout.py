@@ -143,7 +143,7 @@ class SignOuts(LogoutCase):
         self.assertIn(self.STAYS, " ".join(page.text.split()))
         # A browser that has not been there reads nothing of it.
         other = self.new_visitor()
-        self.sign_up(self.own_email(), visitor=other)
+        self.sign_up("other-" + self.own_email(), visitor=other)
         page = other.submit("/account/sign-out")
         self.assertNotIn("may still be signed in", " ".join(page.text.split()))
 
@@ -215,14 +215,14 @@ class Domains(ConnectionCase):
         self.signed_in_at(issuer)
         self.visitor.open("/account")
         self.visitor.submit("/account/sign-out")
-        party = Party(self, client)
-        # The only issuer would sign in again at once, as in a loop.
+        party = Party(self, client, prompt="select_account")
         self.shows(self.visitor.open(party.path), "Choose an account")
         return self.visitor.submit("/choose"), party
 
     def test_a_signed_out_account_of_the_domain_leads_there(self):
         self.staff.is_new(f"{secrets.token_hex(4)}@staff.example")
         for methods in [["staff"], ["staff", "plain", "password"]]:
+            self.visitor = self.new_visitor()
             page, party = self.chosen_after_sign_out(self.staff, *methods)
             self.shows(page, "One moment")
             told = self.identity(self.come_back(browse(self.follow(self.staff, page))), party)

@@ -220,6 +220,7 @@ class Redirects(RealmCase):
             self.assertEqual((answer.status, answer.location), (400, None), answer.text)
             self.assertNotIn(self.google.base, answer.body.decode())
         self.assertEqual(len(self.google.requests), before)
+        self.visitor.page = page
         self.confirm(page)
 
     def opened(self, path):

@@ -4,11 +4,9 @@ import base64
 import os
 import unittest
 
-from app_services import App
 from connections import ConnectionCase
 from hosted import PASSWORD
 from machine import wait_until
-from openid import claims
 from parra import Client
 from test_auth0_identities import LinkCase
 from upstream_issuer import Reply
@@ -42,6 +40,13 @@ class RevocationCase(ConnectionCase):
     def revoked(self):
         """Returns the tokens that were revoked during the test."""
         return self.apple.revoked[self.before:]
+
+    def guest(self):
+        """Creates a guest who links by the code of a native app. Returns the user."""
+        guest = self.expect(self.post("/v1/login/anonymous", {}), 200).json
+        self.expect(self.attach(guest, provider="connection", connection="apple",
+                                code=self.apple.native_code(BUNDLE)), 200)
+        return guest["user_id"]
 
     def delete(self, grant):
         self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
@@ -113,10 +118,9 @@ class Ends(RevocationCase):
         self.assertEqual(self.count(f"user_id = '{again['user_id']}'"), 1)
 
     def test_a_guest_links_and_is_deleted(self):
-        guest = App(self.site, "default").log_in("anon-user")
-        guest.link("oauth2-apple", authCode=self.apple.native_code())
-        self.assertEqual(self.owner(self.apple), guest.id)
-        self.site.dossier("user", "delete", guest.id, "--yes")
+        guest = self.guest()
+        self.assertEqual(self.owner(self.apple), guest)
+        self.site.dossier("user", "delete", guest, "--yes")
         self.are_revoked(self.token)
 
     def test_an_account_that_waits_for_its_owner_is_linked(self):
@@ -132,10 +136,9 @@ class Ends(RevocationCase):
     def test_the_owner_of_the_address_takes_the_account_over(self):
         email = "victim-" + self.own_email()
         # An attacker may have made the account, until its address is verified.
-        guest = App(self.site, "default").log_in("anon-user")
-        guest.link("oauth2-apple", authCode=self.apple.native_code())
-        self.site.sql(f"update users set email = null where user_id = '{guest.id}'")
-        self.site.dossier("user", "set", guest.id, f"email={email}")
+        attacker = self.expect(self.register(email), 201).json
+        self.expect(self.attach(attacker, provider="connection", connection="apple",
+                                code=self.apple.native_code(BUNDLE)), 200)
         self.reset_by_mail(email, "the owner's horse")
         self.assertIsNone(self.owner(self.apple))
         self.are_revoked(self.token)
@@ -229,8 +232,9 @@ class Removed(RevocationCase):
             for line in self.site.messages()), what="a line in the log")
         self.assertEqual(self.count(), 0)
 
+
+class Replaced(RevocationCase):
     def test_the_connection_is_of_another_service_now(self):
-        self.create(self.apple, check=False, email_trust="verified", audiences=[BUNDLE])
         grant = self.sign_in()
         self.remove(self.apple, "--force")
         other = self.upstreams.add("apple", "other")
@@ -251,7 +255,7 @@ class Secrecy(RevocationCase):
         grant = self.sign_in()
         user, access = grant["user_id"], grant["access_token"]
         answers = [str(grant)] + [
-            self.expect(self.site.get(path, token=access), 200).text
+            self.expect(self.site.get(path, token=access), 200).body.decode()
             for path in ["/v1/me", "/v1/me/identities", "/v1/me/export"]]
         answers.append(str(self.site.dossier("user", "show", user)))
         answers.append(self.site.sql(f"select * from identity_tokens where user_id = '{user}'"))
