@@ -110,7 +110,7 @@ class MailedLinks(OpenIDCase):
         self.shows(stranger.open("/account"), "Sign in")
         stranger.open(link)
         page = self.shows(stranger.submit(new_password=NEW), "Your password has been changed")
-        self.assertIn("Go back to the app", page.text)
+        self.assertIn("Go back to Dossier", page.text)
         self.assertEqual(page.links["Sign in"], "/account")
         self.shows(stranger.open("/account"), "Sign in")
         # The first browser has shown nothing, so it asks for the new password.
