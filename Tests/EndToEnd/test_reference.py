@@ -241,9 +241,10 @@ class Examples(Case):
     """
 
     def run_all(self, commands):
-        # The bodies of errors help here, and curl takes one of the two options.
+        # The bodies of errors help here, unless an example handles the error itself.
         script = ("set -euo pipefail\n"
-                  "curl() { command curl --fail-with-body \"${@/#-sf/-s}\"; echo; }\n" + commands)
+                  "curl() { [ \"$1\" = -sf ] || set -- --fail-with-body \"$@\"; command curl \"$@\" && echo; }\n"
+                  + commands)
         run = subprocess.run(
             ["bash", "-x", "-c", script], capture_output=True, text=True, timeout=120,
             env={"PATH": os.environ["PATH"], "B": f"http://127.0.0.1:{self.site.port}",
