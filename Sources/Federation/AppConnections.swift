@@ -46,14 +46,11 @@ package struct AppConnections: AppPart {
   /// Nothing is verified yet.
   package func connection(ofToken text: String) -> Connection? {
     guard text.utf8.count <= TokenResponse.tokenLimit, let claims = SignedToken(text)?.claims,
-      let issuer = claims["iss"]?.string, let audience = claims["aud"]
+      let issuer = claims["iss"]?.string
     else { return nil }
-    let stated = (audience.array ?? [audience]).compactMap(\.string)
     return all.first { connection in
       connection.preset.hasIDToken && connection.isOf(issuer: issuer)
-        && ([connection.clientID] + connection.audiences).contains { known in
-          stated.contains(where: known.hasSameBytes)
-        }
+        && connection.client(among: claims["aud"]) != nil
     }
   }
 

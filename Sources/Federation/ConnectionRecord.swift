@@ -362,6 +362,15 @@ extension Stored<ConnectionRecord> {
     record.preset.mayState(issuer, settings(allowsPlainHTTP: true))
   }
 
+  /// Returns the first of its client ids that a claim `aud` names; nil for none.
+  func client(among audience: JSON?) -> String? {
+    guard let audience else { return nil }
+    let stated = (audience.array ?? [audience]).compactMap(\.string)
+    return ([record.clientID] + record.audiences).first { known in
+      stated.contains(where: known.hasSameBytes)
+    }
+  }
+
   /// Returns whether its users have identities of a provider.
   package func isOf(_ provider: IdentityProvider) -> Bool {
     provider.issuer.map { isOf(issuer: $0) } ?? false

@@ -159,7 +159,7 @@ import Records
         try CodeGrant(code, redirectURI: redirectURI, verifier: verifier)
       }
       let provider = try await SignInFault.failure { () async throws(Failure) in
-        try await context.provider(of: connection)
+        try await context.upstream.provider(of: connection)
       }
       var exchange = CodeExchange(
         grant: grant, nonce: nonce.map { .valueOrHash($0) } ?? .unused, name: name)
@@ -242,11 +242,7 @@ import Records
     of code: String, _ claims: IDTokenClaims, _ identity: ExternalTokens.Identity,
     at provider: Provider, of connection: Connection, _ context: RequestContext
   ) async -> ExternalTokens.RefreshToken? {
-    let stated = claims.members["aud"]
-    let audiences = stated?.array?.compactMap(\.string) ?? [stated?.string].compactMap(\.self)
-    let client = ([connection.clientID] + connection.audiences).first { client in
-      audiences.contains { $0.hasSameBytes(as: client) }
-    }
+    let client = connection.client(among: claims.members["aud"])
     do throws(SignInFault) {
       let grant = try SignInFault.rule { () throws(OpenIDClientError) in
         try CodeGrant(code, redirectURI: nil, verifier: nil)
