@@ -57,6 +57,8 @@ import Records
     let session = try await TokenLogin.signIn(identity, secondFactor: methods, as: style, context) {
       () async throws(Failure) in
       if let owner = try await ownerOfAddress(context) {
+        // Another request has given the identity to a user meanwhile, whom the repetition finds.
+        if try await TokenLogin.known(identity, context) != nil { throw .identityTaken }
         guard connection.link == .auto, owner.isCertain else {
           throw connection.link == .never
             ? .accountExists
