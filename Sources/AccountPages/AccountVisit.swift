@@ -1,7 +1,7 @@
 import Accounts
 import Encoding
 import EventLoop
-import HTTP
+package import HTTP
 import HostedPages
 import JSON
 import Localization
@@ -256,7 +256,7 @@ extension Call {
   ///
   /// - Source: W3C Fetch Metadata Request Headers section 2.4.
   fileprivate var isFromOtherSite: Bool {
-    guard let site = request.field(FieldName("Sec-Fetch-Site")) else { return false }
+    guard let site = request.field(.fetchSite) else { return false }
     return !["same-origin", "none"].contains(where: site.hasSameBytes)
   }
 }
@@ -264,4 +264,9 @@ extension Call {
 extension Multipart.Part {
   /// The content as text; nil if it is not UTF-8.
   var text: String? { String(validating: content, as: UTF8.self) }
+}
+
+extension FieldName {
+  /// Where the page is that has sent the browser here; absent in older browsers.
+  package static let fetchSite = FieldName("Sec-Fetch-Site")
 }

@@ -32,7 +32,7 @@ package struct OpenIDWire: Wire {
     Self.endpoints + ["/authorize", "/oidc", "/v2", "/u", "/account"]
   }
 
-  package var fields: [FieldName] { [.fetchDestination] + FieldName.purposes }
+  package var fields: [FieldName] { [.fetchDestination, .fetchSite] + FieldName.purposes }
 
   package var crossOrigin: CrossOriginFields { .auth0 }
 
