@@ -149,13 +149,14 @@ package struct PendingIdentity: Sendable {
     self.hasProvedEmail = hasProvedEmail
   }
 
-  /// Reads the text of a flow; nil if it is forged or has expired.
+  /// Reads the text of a flow; nil if it is forged, has expired, or its connection is disabled by now.
   @EventLoop package init?(_ text: String, _ context: RequestContext) {
     guard
       let (json, hasExpired) = context.keys.master.openedText(text, as: Self.name(context)),
       !hasExpired, let user = json["user"]?.string.flatMap({ UserID($0) }),
       let connection = json["connection"]?.string, let provider = json["provider"]?.string,
-      let subject = json["subject"]?.string
+      let subject = json["subject"]?.string,
+      context.app.connections.named(connection)?.isOf(IdentityProvider(provider)) == true
     else { return nil }
     (self.user, self.connection) = (user, connection)
     hasProvedEmail = json["proved"]?.bool ?? false

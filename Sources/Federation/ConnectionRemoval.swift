@@ -46,7 +46,7 @@ extension Stored<ConnectionRecord> {
 }
 
 package enum ConnectionQueries {
-  /// Counts the users who have an identity of a provider, and no other.
+  /// Counts the users who have identities of some providers, and no others.
   ///
   /// Asks all shards, once; rare.
   /// - Parameter 2: the pattern of the providers.
@@ -55,11 +55,10 @@ package enum ConnectionQueries {
     "connections.dependents",
     """
     select count(*) from (
-      select 1 from identities i
+      select distinct i.user_id from identities i
       where i.app_id = $1 and i.provider like $2 and not exists (
         select 1 from identities o
-        where o.user_id = i.user_id and o.identity_id <> i.identity_id
-          and o.provider <> 'anonymous')
+        where o.user_id = i.user_id and o.provider <> 'anonymous' and o.provider not like $2)
       limit $3) found
     """)
 }

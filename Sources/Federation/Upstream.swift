@@ -25,7 +25,9 @@ import Records
 
   /// The state of the calls to the service of a connection, in one version.
   @EventLoop private final class Service {
-    let version: Int
+    private let version: Int
+    /// Another connection may have the same name later.
+    private let created: [UInt8]
     let app: AppID
     let owner: CallOwner
     var metadata: FetchedDocument<ProviderMetadata>?
@@ -36,15 +38,19 @@ import Records
     var breaker = CallerCircuitBreaker(after: 5, pause: .seconds(30))
 
     init(_ connection: Connection) {
-      version = connection.version
+      (version, created) = (connection.version, connection.created)
       app = AppID(trusted: connection.app)
       owner = CallOwner(app: connection.app, receiver: "connection \(connection.key)")
+    }
+
+    func isOf(_ connection: Connection) -> Bool {
+      version == connection.version && created == connection.created
     }
   }
 
   private func service(of connection: Connection) -> Service {
     let name = "\(connection.app) \(connection.key)"
-    if let known = services[name], known.version == connection.version { return known }
+    if let known = services[name], known.isOf(connection) { return known }
     let new = Service(connection)
     services[name] = new
     return new

@@ -1,0 +1,105 @@
+"""Connections that take the name of another, secrets of connections, and changes at once."""
+
+import unittest
+
+from asking import JSON, MERGE
+from connections import ConnectionCase
+from test_auth0 import Auth0Case
+
+
+class RecordCase(Auth0Case, ConnectionCase):
+    SCOPES = [*Auth0Case.SCOPES, "read:connections", "update:users"]
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.operator = cls.site.client("--operator")["secret"]
+
+    def issuers(self, *names, preset="oidc"):
+        """Adds issuers, each with a key and a person of its own."""
+        added = [self.upstreams.add(preset, name) for name in names]
+        for issuer in added:
+            issuer.rotate()
+            issuer.is_new(f"{issuer.name}-{self.own_email()}")
+        return added
+
+    def ask(self, method, path="", body=None, version=None, key=None):
+        """Sends a request to `/v1/connections` as the operator."""
+        media = {} if body is None else MERGE if method == "PATCH" else JSON
+        match = {} if version is None else {"If-Match": f'"{version}"'}
+        return self.site.request(method, f"/v1/connections{path}", body, {**media, **match},
+                                 key or self.operator)
+
+    def named(self, name, issuer, **attributes):
+        """Creates a connection to an issuer under any name."""
+        answer = self.ask("POST", "", {"name": name, "label": name, **issuer.settings, **attributes})
+        if answer.status == 201:
+            issuer.name, issuer.redirect_uri = name, f"{self.issuer}u/callback/{name}"
+            self.addCleanup(self.ask, "DELETE", f"/{name}?force=true")
+        return answer
+
+    def connected(self, name, issuer, **attributes):
+        return self.expect(self.named(name, issuer, **attributes), 201).json
+
+    def enter(self, issuer, **lies):
+        """Signs the person of an issuer in by an ID token."""
+        return self.post("/v1/login/connection", {
+            "connection": issuer.name, "id_token": issuer.native_token(**lies)})
+
+    def user_of(self, issuer):
+        return self.expect(self.enter(issuer), 200).json["user_id"]
+
+
+class Replaced(RecordCase):
+    def test_a_new_connection_of_an_old_name_knows_nothing_of_the_old_issuer(self):
+        old, new = self.issuers("old", "new")
+        self.connected("company", old)
+        # Both workers know the documents of the old issuer.
+        [user] = {self.user_of(old) for _ in range(8)}
+        self.expect(self.ask("DELETE", "/company?force=true"), 204)
+        self.connected("company", new)
+        before = len(old.requests)
+        for _ in range(8):
+            # The old issuer signs for a user of the new one.
+            forged = old.native_token(iss=new.base, sub=new.person.subject, aud=new.client_id)
+            body = {"connection": "company", "id_token": forged}
+            self.expect(self.post("/v1/login/connection", body), 401, "external_token_invalid")
+            self.expect(self.enter(old), 401, "external_token_invalid")
+            self.assertNotEqual(self.user_of(new), user)
+        self.assertEqual(self.signed_in_at(new)["sub"], self.owner(new))
+        # Neither the secret of the new one nor a browser has gone to the old one.
+        self.assertEqual(len(old.requests), before)
+        self.assertEqual(new.refusals, [])
+        # Its users sign in again by a connection of any name.
+        self.connected("other", old)
+        self.assertEqual(self.user_of(old), user)
+
+    def test_a_user_with_two_accounts_at_a_service_needs_its_connection(self):
+        [issuer] = self.issuers("twice")
+        self.connected("twice", issuer)
+        grant = self.expect(self.enter(issuer), 200).json
+        issuer.is_new()
+        link = {"provider": "connection", "connection": "twice", "id_token": issuer.native_token()}
+        self.expect(self.attach(grant, **link), 200)
+        answer = self.expect(self.ask("DELETE", "/twice"), 409, "connection_in_use")
+        self.assertEqual(answer.json["users"], 1)
+        # An API key is another way.
+        self.expect(self.post("/v1/me/api-keys", {"name": "laptop"}, token=grant["access_token"]), 201)
+        self.expect(self.ask("DELETE", "/twice"), 204)
+
+    def test_an_account_waits_no_longer_than_its_connection(self):
+        [issuer] = self.issuers("brief")
+        self.connected("brief", issuer, email_trust="verified")
+        email = self.own_email()
+        grant = self.verified(email)
+        issuer.is_new(email)
+        flow = self.expect(self.enter(issuer), 409, "account_exists").json["flow"]
+        self.expect(self.ask("PATCH", "/brief", {"enabled": False}), 200)
+        link = {"provider": "pending", "flow": flow}
+        self.expect(self.attach(grant, **link), 403, "pending_identity_invalid")
+        self.expect(self.ask("PATCH", "/brief", {"enabled": True}), 200)
+        self.expect(self.attach(grant, **link), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
