@@ -54,11 +54,27 @@ package struct AppConnections: AppPart {
     }
   }
 
-  /// Returns the name of a connection in Auth0's API: that of its preset, if it is the first one with
-  /// it.
+  /// Returns the name of a connection in Auth0's API.
+  ///
+  /// It is that of its preset for one connection: the one with this name, or else the first.
   package func auth0Name(of connection: Connection) -> String {
-    let isFirst = all.first { $0.preset.name == connection.preset.name }?.key == connection.key
-    return isFirst ? connection.auth0Name ?? connection.key : connection.key
+    guard let name = connection.auth0Name else { return connection.key }
+    let same = all.filter { $0.preset.name == connection.preset.name }
+    let first = same.first { $0.key.hasSameBytes(as: name) } ?? same.first
+    return first?.key == connection.key ? name : connection.key
+  }
+
+  /// Returns the provider of a connection's users in Auth0's API.
+  ///
+  /// Programs find a user by it and the id at the service. So it is the kind of the service only if
+  /// that names a connection to the same service.
+  package func auth0Provider(of connection: Connection) -> String {
+    let kind = connection.strategy
+    let found = named(auth0: kind)
+    let isSame =
+      found?.provider == connection.provider
+      && found?.providerPrefix == connection.providerPrefix
+    return found != nil && isSame ? kind : auth0Name(of: connection)
   }
 
   /// Returns the connection that a name in Auth0's API means; nil without one.

@@ -276,8 +276,12 @@ extension ConnectionRecord {
   @EventLoop package static func check(
     _ record: ConnectionRecord, _ key: String, in app: AppID?, _ transaction: Transaction
   ) async throws(Failure) {
-    guard !ClientSettings.Connection.reservedNames.contains(where: key.hasSameBytes) else {
-      let rule = "This name stands for a way to sign in that each app has. Choose another."
+    if let fault = ClientSettings.Connection.fault(inName: key) { throw .invalid([fault]) }
+    let namesake = ProviderPreset.all.first { preset in
+      preset.issuer != nil && preset.auth0Name.hasSameBytes(as: key)
+    }
+    if let namesake, namesake.name != record.preset.name {
+      let rule = "Auth0's API knows users of \(namesake.title) by this name. Choose another."
       throw .invalid([FieldError("/name", "reserved", rule)])
     }
     guard let app else { return }

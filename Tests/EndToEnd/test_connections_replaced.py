@@ -1,6 +1,7 @@
 """Connections that take the name of another, secrets of connections, and changes at once."""
 
 import unittest
+import urllib.parse
 
 from asking import JSON, MERGE
 from connections import ConnectionCase
@@ -99,6 +100,82 @@ class Replaced(RecordCase):
         self.expect(self.attach(grant, **link), 403, "pending_identity_invalid")
         self.expect(self.ask("PATCH", "/brief", {"enabled": True}), 200)
         self.expect(self.attach(grant, **link), 200)
+
+
+class Names(RecordCase):
+    """Names by which Auth0's API knows users."""
+
+    def shown(self, user):
+        """Returns the identities of a user."""
+        return self.expect(self.management(
+            "GET", f"users/auth0|{user}", token=self.back_end_token()), 200).json["identities"]
+
+    def links(self, identity, user):
+        """Checks that the pair of an identity names its user, who is linked to another one by it."""
+        primary = self.expect(self.register(f"{user}@example.com"), 201).json["user_id"]
+        found = self.expect(self.management(
+            "GET", f"users/{identity['provider']}|{identity['user_id']}",
+            token=self.back_end_token()), 200).json
+        self.assertEqual(found["user_id"], f"auth0|{user}")
+        pair = {"provider": identity["provider"], "user_id": identity["user_id"]}
+        self.expect(self.management("POST", f"users/auth0|{primary}/identities", pair,
+                                    self.back_end_token()), 201)
+        self.assertEqual(self.site.sql(f"select count(*) from users where user_id = '{user}'"), "0")
+        return primary
+
+    def test_the_pair_of_an_identity_names_no_user_of_another_service(self):
+        """Two services count their users alike."""
+        for preset, names in [("oidc", ["oidc", "staff"]), ("gitlab", ["gitlab", "works"])]:
+            with self.subTest(preset):
+                first, second = self.issuers(f"{preset}-1", f"{preset}-2")
+                self.connected(names[0], first, preset=preset)
+                self.connected(names[1], second, preset=preset)
+                second.person.subject = first.person.subject
+                stranger, user = self.user_of(first), self.user_of(second)
+                [identity] = self.shown(user)
+                self.assertEqual((identity["provider"], identity["connection"], identity["user_id"]),
+                                 (names[1], names[1], second.person.subject))
+                [other] = self.shown(stranger)
+                self.assertEqual(other["provider"], names[0])
+                primary = self.links(identity, user)
+                self.assertEqual([self.owner(first), self.owner(second)], [stranger, primary])
+                found = self.expect(self.management("GET", "users?" + urllib.parse.urlencode(
+                    {"q": f'identities.provider:"{names[1]}"'}), token=self.back_end_token()), 200)
+                self.assertEqual([one["user_id"] for one in found.json], [f"auth0|{primary}"])
+
+    def test_connections_to_one_service_share_its_users(self):
+        [google] = self.issuers("g", preset="google")
+        self.connected("google", google)
+        self.connected("more", google, client_id="more")
+        google.client_id = "more"
+        user = self.user_of(google)
+        [identity] = self.shown(user)
+        self.assertEqual(identity["provider"], "google-oauth2")
+        google.client_id, google.name = "g.client-1", "google"
+        self.assertEqual(self.user_of(google), user)
+        self.links(identity, user)
+
+    def test_one_connection_has_the_name_of_its_preset(self):
+        first, second = self.issuers("git-1", "git-2", preset="gitlab")
+        self.connected("forge", first, position=0)
+        self.connected("gitlab", second, position=1)
+        listed = self.expect(self.management(
+            "GET", "connections", token=self.back_end_token()), 200).json
+        names = {one["display_name"]: one["name"] for one in listed if "display_name" in one}
+        self.assertEqual((names["forge"], names["gitlab"]), ("forge", "gitlab"))
+
+    def test_names_of_other_ways_to_sign_in_are_refused(self):
+        [issuer] = self.issuers("reserved")
+        for name in ["auth0", "anonymous", "email", "password", "google-oauth2", "windowslive", "github",
+                     "apple"]:
+            answer = self.named(name, issuer, preset="oidc")
+            self.expect(answer, 422, "validation_failed")
+            self.assertEqual([one["pointer"] for one in answer.json["errors"]], ["/name"])
+        for name in ["auth0", "anonymous", "email"]:
+            body = {"name": name, "issuer": "https://issuer.example", "audience": "a", "secret": "s" * 32}
+            answer = self.site.request("POST", "/v1/issuers", body, JSON, self.operator)
+            self.expect(answer, 422, "validation_failed")
+        self.connected("google-oauth2", self.issuers("again", preset="google")[0])
 
 
 if __name__ == "__main__":

@@ -152,14 +152,16 @@ struct IdentityObject {
     case .apiKey, .issuer:
       if let connection = connections.connection(of: identity.provider) {
         self.init(
-          connection.strategy, "|" + identity.subject, connections.auth0Name(of: connection),
-          identity)
+          connections.auth0Provider(of: connection), "|" + identity.subject,
+          connections.auth0Name(of: connection), identity)
         isOfSocialConnection = connection.isSocial
         findsUser = connection.provider != nil
         return
       }
-      let issuer = identity.issuer ?? identity.provider.text
-      self.init(issuer, "|" + identity.subject, issuer, identity)
+      let stated = identity.provider.issuer ?? identity.provider.text
+      // A connection to another service may have the operator's name for the issuer.
+      let issuer = identity.issuer.flatMap { connections.named(auth0: $0) == nil ? $0 : nil }
+      self.init(issuer ?? stated, "|" + identity.subject, issuer ?? stated, identity)
     }
   }
 

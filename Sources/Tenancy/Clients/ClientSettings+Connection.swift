@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 import Records
-import Runtime
+package import Runtime
 
 extension ClientSettings {
   /// A way to sign in, which clients can choose.
@@ -14,8 +14,18 @@ extension ClientSettings {
     /// The ways of every app.
     package static let builtIn: [Connection] = [.password, .emailCode]
 
-    /// Names that no connection of an app may have.
-    package static let reservedNames = builtIn.flatMap { [$0.name, $0.auth0Name] }
+    /// Names that no connection and no issuer of an app may have.
+    ///
+    /// Programs find users by a provider and an id, and these are the providers of the app's own users.
+    private static let reservedNames =
+      builtIn.flatMap { [$0.name, $0.auth0Name] } + ["auth0", "anonymous"]
+
+    /// Returns the fault of a name that stands for a way to sign in of each app; nil for others.
+    package static func fault(inName name: String) -> FieldError? {
+      guard reservedNames.contains(where: name.hasSameBytes) else { return nil }
+      let rule = "This name stands for a way to sign in that each app has. Choose another."
+      return FieldError("/name", "reserved", rule)
+    }
 
     /// The rule for a list of names: the ways of every app, and the 20 that an app may add.
     static let rule = ColumnRule(

@@ -161,6 +161,7 @@ extension IssuerRecord {
     guard let app else { return }
     let others = try await table.others(than: key, in: app, transaction)
     let same = others.filter { $0.issuer.hasSameBytes(as: record.issuer) }
+    if let fault = ClientSettings.Connection.fault(inName: key) { throw .invalid([fault]) }
     guard same.count < mostEntries else {
       throw .invalid([
         FieldError(
