@@ -66,7 +66,7 @@ package struct ConnectionRecord: OwnedRecord {
       .immutable, .listed, .example("google"), read: { $0.string.flatMap(ProviderPreset.named) })
     preset = chosen ?? ProviderPreset.named(name) ?? .oidc
     let given = read.text(
-      "label", ColumnRule(.text(0...60)), "",
+      "label", .labelOfButton, "",
       "the name on its button; by default that of the service, or the name of the connection")
     label = given.isEmpty ? preset.issuer == nil ? name : preset.title : given
     read.show("preset", .string(preset.name))
@@ -168,13 +168,20 @@ extension ColumnRule {
 
   fileprivate static let wordsOfService = words(of: 255) { $0.utf8.allSatisfy(\.isVisible) }
 
-  fileprivate static let urlsOfPages = words(of: 2_048) { url in
-    url.utf8.allSatisfy(\.isVisible) && url.contains(":") && !url.contains("#")
+  fileprivate static let urlsOfPages = words(
+    of: ClientURL.longest,
+    "This must be a URL with https, with http on this machine, or with the scheme of an app; and "
+      + "without a fragment."
+  ) { ClientURL.reason(against: $0) == nil }
+
+  fileprivate static let labelOfButton = ColumnRule(.text(0...60)) { value in
+    guard let label = value.string, !label.isEmpty else { return nil }
+    return OperatorName.labelFault(in: label).map { ($0.code, $0.detail) }
   }
 
   /// A list of at most 50 words without spaces.
   private static func words(
-    of longest: Int, _ isValid: @escaping @Sendable (String) -> Bool
+    of longest: Int, _ rule: String? = nil, _ isValid: @escaping @Sendable (String) -> Bool
   ) -> ColumnRule {
     ColumnRule(
       .texts(atMost: 50),
@@ -185,8 +192,8 @@ extension ColumnRule {
         return items.enumerated().compactMap { index, item in
           let word = item.string ?? ""
           guard (1...longest).contains(word.utf8.count), isValid(word) else {
-            let rule = "This must be text of 1 to \(longest) bytes in ASCII, without spaces."
-            return ColumnFault("/\(index)", "word", rule)
+            let usual = "This must be text of 1 to \(longest) bytes in ASCII, without spaces."
+            return ColumnFault("/\(index)", "word", rule ?? usual)
           }
           return nil
         }

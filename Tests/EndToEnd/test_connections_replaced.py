@@ -178,5 +178,41 @@ class Names(RecordCase):
         self.connected("google-oauth2", self.issuers("again", preset="google")[0])
 
 
+class Texts(RecordCase):
+    """Attributes that pages, emails and browsers get."""
+
+    def refuses(self, body, pointer, path="/v1/connections"):
+        answer = self.site.request("POST", path, body, JSON, self.operator)
+        self.expect(answer, 422, "validation_failed")
+        self.assertEqual([one["pointer"] for one in answer.json["errors"]], [pointer])
+
+    def test_a_label_is_a_line_that_people_can_read(self):
+        [issuer] = self.issuers("labels")
+        body = {"name": "labels", **issuer.settings}
+        for label in ["a\nb", "a\tb", "a\u001b[31mb", "a\u009bb", "\u202eelgooG", "a\u2066b", "\u200b", " "]:
+            with self.subTest(repr(label)):
+                self.refuses({**body, "label": label}, "/label")
+        self.assertEqual(self.connected("labels", issuer, label="")["label"], "labels")
+        changed = self.ask("PATCH", "/labels", {"label": "\u202eelgooG"})
+        self.expect(changed, 422, "validation_failed")
+        self.expect(self.ask("PATCH", "/labels", {"label": "\u05d0\u05d1\u200f & <b>Co</b>"}), 200)
+
+    def test_the_name_of_an_issuer_is_a_line_that_people_can_read(self):
+        body = {"name": "own", "audience": "a", "secret": "s" * 32}
+        for issuer in ["a\nb", "a\u001b[31mb", "\u202ea", " "]:
+            self.refuses({**body, "issuer": issuer}, "/issuer", "/v1/issuers")
+
+    def test_results_go_to_pages_and_apps_only(self):
+        [issuer] = self.issuers("pages")
+        body = {"name": "pages", **issuer.settings}
+        for url in ["javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd",
+                    "http://shop.example.com/handled", 'https://shop.example.com/"x', "https://a@b.example",
+                    "https://shop.example.com/#x", "//shop.example.com", "https://", "x" * 2001 + ":/"]:
+            with self.subTest(url[:40]):
+                self.refuses({**body, "app_services_redirects": [url]}, "/app_services_redirects/0")
+        self.connected("pages", issuer, app_services_redirects=[
+            "https://shop.example.com/handled?a=b", "http://localhost:3000/h", "com.example.shop:/h"])
+
+
 if __name__ == "__main__":
     unittest.main()

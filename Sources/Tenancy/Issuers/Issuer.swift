@@ -83,8 +83,11 @@ package struct IssuerRecord: OwnedRecord {
 
 extension ColumnRule {
   fileprivate static let shortText = ColumnRule(.text(1...1_024)) { value in
-    (1...1_024).contains(value.string?.utf8.count ?? 0)
-      ? nil : ("length", "This member must have 1 to 1024 bytes.")
+    guard let text = value.string, (1...1_024).contains(text.utf8.count) else {
+      return ("length", "This member must have 1 to 1024 bytes.")
+    }
+    // Pages and emails show it.
+    return DisplayName.fault(in: text, at: "").map { ($0.code, $0.detail) }
   }
 
   /// The URL of a service that workers call.
@@ -158,10 +161,10 @@ extension IssuerRecord {
   @EventLoop package static func check(
     _ record: IssuerRecord, _ key: String, in app: AppID?, _ transaction: Transaction
   ) async throws(Failure) {
+    if let fault = ClientSettings.Connection.fault(inName: key) { throw .invalid([fault]) }
     guard let app else { return }
     let others = try await table.others(than: key, in: app, transaction)
     let same = others.filter { $0.issuer.hasSameBytes(as: record.issuer) }
-    if let fault = ClientSettings.Connection.fault(inName: key) { throw .invalid([fault]) }
     guard same.count < mostEntries else {
       throw .invalid([
         FieldError(
