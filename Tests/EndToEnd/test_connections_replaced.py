@@ -1,9 +1,11 @@
 """Connections that take the name of another, secrets of connections, and changes at once."""
 
+import json
 import unittest
 import urllib.parse
 
 from asking import JSON, MERGE
+from cases import in_parallel
 from connections import ConnectionCase
 from test_auth0 import Auth0Case
 
@@ -212,6 +214,114 @@ class Texts(RecordCase):
                 self.refuses({**body, "app_services_redirects": [url]}, "/app_services_redirects/0")
         self.connected("pages", issuer, app_services_redirects=[
             "https://shop.example.com/handled?a=b", "http://localhost:3000/h", "com.example.shop:/h"])
+
+
+class Secrets(RecordCase):
+    def test_no_caller_reads_a_secret(self):
+        """Nor do files, logs, events, metrics and error messages have one."""
+        [upstream] = self.issuers("sealed")
+        [apple] = self.issuers("apple", preset="apple")
+        key = "".join(apple.client_key.private.splitlines()[1:-1])
+        secrets = [upstream.secret, key[:40], "replaced secret", "mistyped secret"]
+        shown = [self.connected("sealed", upstream), self.connected("apple", apple)]
+        for path in ["", "/sealed", "/apple"]:
+            shown.append(self.expect(self.ask("GET", path), 200).json)
+        for name in ["sealed", "apple"]:
+            shown.append(self.expect(self.ask("POST", f"/{name}/check"), 200).json)
+        self.signed_in_at(upstream)
+        # A secret of the wrong kind, and one beside a fault.
+        for body in [{"client_secret": "mistyped secret"}, {"client_secret": 7},
+                     {"client_secret": "mistyped secret" * 1000}]:
+            shown.append(self.expect(self.ask("PATCH", "/apple", body), 422).json)
+        shown.append(self.expect(self.ask(
+            "PATCH", "/sealed", {"client_secret": "mistyped secret", "link": "x"}), 422).json)
+        shown.append(self.expect(self.ask(
+            "PATCH", "/sealed", {"client_secret": "replaced secret"}), 200).json)
+        page, _ = self.go(upstream, self.new_visitor())
+        shown += [page.body.decode(), self.expect(self.ask("POST", "/sealed/check"), 200).json]
+        token = self.back_end_token()
+        listed = self.expect(self.management("GET", "connections", token=token), 200).json
+        shown += [listed, *(self.management("GET", f"connections/{one['id']}", token=token).json
+                            for one in listed)]
+        shown.append(self.expect(self.site.get("/v1/connections/public"), 200).json)
+        for command in [["connection", "list"], ["connection", "show", "apple"], ["audit"]]:
+            shown.append(self.site.dossier(*command, "--app", "default"))
+        self.site.create_app("files")
+        self.create(upstream, app="files")
+        shown.append(self.site.dossier("export-config", "--app", "files", output="text"))
+        self.assertIn(upstream.client_id, shown[-1])
+        shown.append(self.site.dossier("doctor", check=False).stdout)
+        shown.append(self.site.get("/metrics").body.decode())
+        shown.append((self.site.folder / "dossierd.log").read_text())
+        shown += [path.read_text() for path in self.site.inbox.folder.glob("*.eml")]
+        tables = self.site.sql("select format('%I.%I', schemaname, tablename) from pg_tables "
+                               "where schemaname = 'public'").split()
+        stored = [self.site.sql(f"select t::text from {table} t") for table in tables]
+        self.assertIn("sealed", "".join(stored))
+        for text in [one if isinstance(one, str) else json.dumps(one) for one in shown + stored]:
+            for secret in secrets:
+                for form in [secret, secret.encode().hex()]:
+                    self.assertNotIn(form, text, text[:200])
+
+    def test_tokens_of_other_apis_manage_no_connection(self):
+        [issuer] = self.issuers("managed")
+        self.connected("managed", issuer)
+        email, _ = self.user()
+        tokens, _ = self.tokens(email=email)
+        keys = [self.back_end_token(), self.back_end["secret"], tokens["access_token"],
+                tokens["id_token"], issuer.native_token(), self.user_token(issuer)]
+        body = {"name": "more", **issuer.settings}
+        for key in keys:
+            for method, path, sent in [
+                    ("GET", "", None), ("POST", "", body), ("GET", "/managed", None),
+                    ("PATCH", "/managed", {"email_trust": "always", "link": "auto"}),
+                    ("POST", "/managed/check", None), ("DELETE", "/managed?force=true", None)]:
+                answer = self.ask(method, path, sent, key=key)
+                self.assertIn(answer.status, [401, 403], (method, path, answer.body))
+        shown = self.expect(self.ask("GET", "/managed"), 200).json
+        self.assertEqual((shown["link"], shown["version"]), ("ask", 1))
+
+    def user_token(self, issuer):
+        return self.expect(self.enter(issuer), 200).json["access_token"]
+
+
+class AtOnce(RecordCase):
+    def test_twenty_of_many_creations_at_once_are_made(self):
+        self.site.create_app("crowded")
+        [issuer] = self.issuers("crowd")
+
+        def create(number):
+            return self.site.request(
+                "POST", "/v1/connections", {"name": f"crowd-{number}", **issuer.settings},
+                {**JSON, "Dossier-App": "crowded"}, self.operator).status
+
+        found = in_parallel(26, create)
+        self.assertEqual((found.count(201), found.count(422)), (20, 6), found)
+
+    def test_changes_at_once_are_all_kept(self):
+        [issuer] = self.issuers("busy")
+        version = self.connected("busy", issuer)["version"]
+        scopes = [f"scope-{number}" for number in range(8)]
+        patches = [{"label": "Busy"}, {"position": 7}, {"scopes": scopes}, {"link": "never"},
+                   {"client_secret": issuer.secret}, {"domains": ["a.example"]}]
+        found = in_parallel(
+            len(patches), lambda index: self.ask("PATCH", "/busy", patches[index]))
+        self.assertEqual([one.status for one in found], [200] * len(patches))
+        shown = self.expect(self.ask("GET", "/busy"), 200).json
+        self.assertEqual((shown["label"], shown["position"], shown["scopes"], shown["link"]),
+                         ("Busy", 7, scopes, "never"))
+        self.assertEqual((shown["domains"], shown["version"]), (["a.example"], version + len(patches)))
+        # Of changes to one version, one is made.
+        found = in_parallel(
+            6, lambda place: self.ask("PATCH", "/busy", {"position": place}, shown["version"]))
+        self.assertEqual(sorted(one.status for one in found), [200] + [412] * 5)
+
+    def test_the_service_of_a_connection_does_not_change(self):
+        one, two = self.issuers("fixed", "moved")
+        self.connected("fixed", one)
+        for patch in [{"issuer": two.base}, {"issuer": None}, {"preset": "google"}, {"name": "x"},
+                      {"app": "x"}, {"version": 7}]:
+            self.expect(self.ask("PATCH", "/fixed", patch), 422, "validation_failed")
 
 
 if __name__ == "__main__":
