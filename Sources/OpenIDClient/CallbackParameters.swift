@@ -83,12 +83,10 @@ enum ErrorCode {
     (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisible) ? text : "unknown_error"
   }
 
-  /// Returns the first 200 bytes of an explanation, without control characters.
+  /// Returns the first 200 bytes of an explanation, with spaces for what a log cannot print.
   static func excerpt(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
-    let plain = text.excerpt(200).unicodeScalars.map {
-      $0.properties.generalCategory == .control ? " " : $0
-    }
+    let plain = text.excerpt(200).unicodeScalars.map { $0.isPrinted ? $0 : " " }
     return String(String.UnicodeScalarView(plain))
   }
 }

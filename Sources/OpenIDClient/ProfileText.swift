@@ -8,8 +8,8 @@ enum ProfileText {
 
   static func name(_ text: String, _ limit: Int) -> String? {
     guard text.utf8.count <= 4 * limit, text.unicodeScalars.count <= limit,
-      !text.hasControlCharacters,
-      text.unicodeScalars.contains(where: { !$0.properties.isWhitespace })
+      !text.hasControlCharacters, !text.unicodeScalars.contains(where: \.turnsText),
+      !text.unicodeScalars.allSatisfy(\.isInvisible)
     else { return nil }
     return text
   }
@@ -32,8 +32,14 @@ enum ProfileText {
     (1...253).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisible) ? text : nil
   }
 
+  /// Returns a URL that apps may write into a page: it has only characters of URLs.
+  ///
+  /// - Source: RFC 3986 section 2.
   static func pictureURL(_ text: String) -> String? {
-    EndpointURL.fault(in: text, allowingPlainHTTP: false) == nil ? text : nil
+    guard EndpointURL.fault(in: text, allowingPlainHTTP: false) == nil,
+      !text.utf8.contains(where: "\"<>\\^`{|}".utf8.contains)
+    else { return nil }
+    return text
   }
 
   /// Returns a language tag; some issuers write `en_US`.

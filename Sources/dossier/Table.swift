@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 /// Formats JSON as columns of text.
@@ -44,10 +45,7 @@ enum Table {
   static func visible(_ text: String) -> String {
     let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
       if scalar == "\n" { return "⏎" }
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator: return "\u{fffd}"
-      default: return scalar
-      }
+      return scalar.isPrinted ? scalar : "\u{fffd}"
     }
     return String(String.UnicodeScalarView(scalars))
   }

@@ -63,6 +63,12 @@ import Testing
         == "its \(name) is longer than \(limit) bytes")
   }
 
+  @Test func `an explanation has only characters that a log prints`() throws {
+    let hostile = "a%1B%5D0%3Bx%07%C2%9B31m%E2%80%AEb%E2%80%A8c%0D%0Ad"
+    let read = try read("state=s&error=e&error_description=\(hostile)")
+    #expect(read.outcome == .error(code: "e", description: "a ]0;x  31m b c  d"))
+  }
+
   @Test func `an explanation is cut, and a strange code is replaced`() throws {
     let long = String(repeating: "%C3%A9", count: 500)
     guard
