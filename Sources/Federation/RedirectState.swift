@@ -21,8 +21,8 @@ package struct RedirectState: Sendable {
   /// A random text, so that no two redirects share a nonce.
   private let id: String
 
-  /// How long the user may take at the service.
-  private static let lifetime = Duration.seconds(3_600)
+  /// How long the user may take at the service, unless a test says otherwise.
+  package static let lifetime = Duration.seconds(3_600)
   /// The longest text in `state`, in bytes.
   package static let longest = 2_048
 
@@ -38,10 +38,13 @@ package struct RedirectState: Sendable {
   ///
   /// - Parameters:
   ///   - browser: the key of the browser.
+  ///   - lifetime: how long the user may take at the service.
   ///   - context: the context of the request.
   /// - Returns: the text.
   /// - Throws: `.internalError` if it cannot be encrypted.
-  @EventLoop func text(for browser: String, _ context: RequestContext) throws(Failure) -> String {
+  @EventLoop package func text(
+    for browser: String, lifetime: Duration = Self.lifetime, _ context: RequestContext
+  ) throws(Failure) -> String {
     var json = JSONObject()
     json["connection"] = .string(connection)
     json["path"] = .string(path)
@@ -49,7 +52,7 @@ package struct RedirectState: Sendable {
     json["fresh"] = .bool(needsProof)
     json["id"] = .string(id)
     json["browser"] = .string(Self.mark(of: browser, context))
-    return try context.keys.master.sealedText(json, as: Self.name(context), for: Self.lifetime)
+    return try context.keys.master.sealedText(json, as: Self.name(context), for: lifetime)
   }
 
   /// Reads the text that a service has returned.
