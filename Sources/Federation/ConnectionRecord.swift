@@ -264,6 +264,12 @@ extension ConnectionRecord {
     require(
       "client_secret", hasSecret || preset.issuer == nil,
       "This preset needs the secret of the app.")
+    if let stored, stored.sealed != nil, change.patch["client_secret"] == nil,
+      record.sendsSecretElsewhere(than: stored.record)
+    {
+      let reason = "The secret would go to another URL than before. Send it again."
+      require("client_secret", false, reason)
+    }
     do throws(OpenIDClientError) {
       _ = try record.mapping
     } catch {
@@ -278,6 +284,12 @@ extension ConnectionRecord {
       }
     }
     return faults
+  }
+
+  /// Returns whether its secret goes to other URLs than that of another version.
+  private func sendsSecretElsewhere(than other: ConnectionRecord) -> Bool {
+    tokenURL != other.tokenURL
+      || preset.tokenInspection != nil && userinfoURL != other.userinfoURL
   }
 
   @EventLoop package static func check(

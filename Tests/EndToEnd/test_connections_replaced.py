@@ -263,6 +263,24 @@ class Secrets(RecordCase):
                 for form in [secret, secret.encode().hex()]:
                     self.assertNotIn(form, text, text[:200])
 
+    def test_a_secret_goes_to_no_new_url_unless_it_is_sent_with_it(self):
+        """The key of an operator could read it at a server of its own."""
+        [upstream] = self.issuers("moving")
+        [facebook] = self.issuers("meta", preset="facebook")
+        self.connected("moving", upstream)
+        self.connected("meta", facebook)
+        elsewhere = "https://evil.example/token"
+        for name, patch in [("moving", {"token_url": elsewhere}), ("meta", {"token_url": elsewhere}),
+                            ("meta", {"token_url": None}), ("meta", {"userinfo_url": elsewhere})]:
+            answer = self.expect(self.ask("PATCH", f"/{name}", patch), 422, "validation_failed")
+            self.assertEqual([one["pointer"] for one in answer.json["errors"]], ["/client_secret"])
+        kept = facebook.settings["token_url"]
+        for name, patch in [("moving", {"userinfo_url": elsewhere}), ("meta", {"token_url": kept}),
+                            ("moving", {"token_url": elsewhere, "client_secret": "new"}),
+                            ("moving", {"token_url": None, "client_secret": None}),
+                            ("moving", {"token_url": elsewhere})]:
+            self.expect(self.ask("PATCH", f"/{name}", patch), 200)
+
     def test_tokens_of_other_apis_manage_no_connection(self):
         [issuer] = self.issuers("managed")
         self.connected("managed", issuer)
