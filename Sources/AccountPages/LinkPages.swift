@@ -64,15 +64,13 @@ import Localization
     let account = try await Redirects.account(
       from: response, in: visit.call.knownBrowser?.text, of: visit.call.issuer, visit.context)
     guard let account else { return visit.call.redirect(to: list) }
-    let session: OpenSession?
-    do throws(Failure) {
+    var session: OpenSession?
+    let errors = try await visit.call.errors(wrong: .identityTaken) { () async throws(Failure) in
       session = try await account.link(to: visit.user, as: .pages, visit.context)
-    } catch .identityTaken {
-      return try visit.response(to: [FormError(.identityTaken)], of: list)
-    } catch .tooManyIdentities {
-      return try visit.response(to: [FormError(.identityLimit)], of: list)
     }
-    return visit.keep(session, in: try visit.report(.identityLinked, on: list))
+    return visit.keep(
+      session,
+      in: try visit.response(to: errors, of: list, next: list, notice: .identityLinked))
   }
 
   private static func shown(
