@@ -49,13 +49,9 @@ import Records
       claims = try await Redirects.verified(token, by: rules, at: provider, of: connection, context)
     }
     if isFresh { try Redirects.requireFresh(claims, context) }
-    let userinfo = try await Self.userinfo(
-      after: claims, tokens.accessToken, credentials, at: provider, of: connection, context)
-    var account = try SignInFault.rule { () throws(OpenIDClientError) in
-      let profile = try Redirects.profile(
-        claims, userinfo, at: provider, of: connection, stated: name)
-      return ConnectedAccount(profile, claims, of: connection)
-    }
+    let profile = try await Self.profile(
+      claims, tokens.accessToken, credentials, at: provider, of: connection, stated: name, context)
+    var account = ConnectedAccount(profile, claims, of: connection)
     if provider.revocationURL != nil, let text = tokens.refreshToken {
       account.identity.refreshToken = ExternalTokens.RefreshToken(
         text, connection: connection.key, client: credentials.id, issuer: provider.issuer)
@@ -63,11 +59,14 @@ import Records
     return account
   }
 
-  /// Returns the answers of the service about the user, for what the ID token lacks.
-  static func userinfo(
-    after claims: IDTokenClaims?, _ accessToken: String, _ credentials: ClientCredentials,
-    at provider: Provider, of connection: Connection, _ context: RequestContext
-  ) async throws(SignInFault) -> [Userinfo] {
+  /// Returns the profile of a user who may sign in by the connection.
+  ///
+  /// It asks the service for what the ID token lacks.
+  static func profile(
+    _ claims: IDTokenClaims?, _ accessToken: String, _ credentials: ClientCredentials,
+    at provider: Provider, of connection: Connection, stated: StatedName? = nil,
+    _ context: RequestContext
+  ) async throws(SignInFault) -> ProviderProfile {
     var userinfo: [Userinfo] = []
     let mapping = try SignInFault.rule { () throws(OpenIDClientError) in
       try connection.record.mapping
@@ -83,7 +82,10 @@ import Records
       }
       if let read { userinfo.append(read) }
     }
-    return userinfo
+    return try SignInFault.rule { () throws(OpenIDClientError) in
+      try Redirects.profile(
+        claims, userinfo, by: mapping, at: provider, of: connection, stated: stated)
+    }
   }
 
   static func send(
@@ -130,11 +132,11 @@ extension Redirects {
 
   /// Returns the profile of a user who may sign in by the connection.
   static func profile(
-    _ claims: IDTokenClaims?, _ userinfo: [Userinfo], at provider: Provider,
-    of connection: Connection, stated: StatedName? = nil
+    _ claims: IDTokenClaims?, _ userinfo: [Userinfo], by mapping: ProfileMapping,
+    at provider: Provider, of connection: Connection, stated: StatedName?
   ) throws(OpenIDClientError) -> ProviderProfile {
     let profile = try ProviderProfile(
-      from: provider, claims, userinfo, mapping: connection.record.mapping, stated: stated)
+      from: provider, claims, userinfo, mapping: mapping, stated: stated)
     try profile.verifyAccess(
       tenants: connection.tenants, domains: connection.domains, trust: connection.emailTrust)
     return profile

@@ -156,12 +156,9 @@ extension Redirects {
       try SignInFault.rule { () throws(OpenIDClientError) in
         try inspection.verify(status: answer.status, body: answer.body)
       }
-      let userinfo = try await CodeExchange.userinfo(
-        after: nil, token, credentials, at: provider, of: connection, context)
-      return try SignInFault.rule { () throws(OpenIDClientError) in
-        let profile = try Redirects.profile(nil, userinfo, at: provider, of: connection)
-        return ConnectedAccount(profile, nil, of: connection)
-      }
+      let profile = try await CodeExchange.profile(
+        nil, token, credentials, at: provider, of: connection, context)
+      return ConnectedAccount(profile, nil, of: connection)
     }
   }
 }

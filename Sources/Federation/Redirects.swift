@@ -223,8 +223,9 @@ import Records
       if isFresh { try requireFresh(claims, context) }
       var account = try SignInFault.rule { () throws(OpenIDClientError) in
         ConnectedAccount(
-          try profile(claims, [], at: provider, of: connection, stated: name), claims,
-          of: connection)
+          try profile(
+            claims, [], by: connection.record.mapping, at: provider, of: connection, stated: name),
+          claims, of: connection)
       }
       if let code, provider.revocationURL != nil, connection.sealed != nil {
         account.identity.refreshToken = await refreshToken(
