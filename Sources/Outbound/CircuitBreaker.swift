@@ -46,14 +46,14 @@ package struct CircuitBreaker: Sendable {
 
 /// Stops the calls to a receiver that fails for several callers in a row, until a pause is over.
 ///
-/// A caller can make some receivers fail by the content of its call. So the failures of one caller
-/// count once, and after a pause, several have to meet a failure again. A success ends all of that.
+/// A caller can make some receivers fail by the content of its call, and would open a
+/// `CircuitBreaker` alone. So the failures of one caller count once here. After a pause, several have
+/// to meet a failure again. A success ends all of that.
 package struct CallerCircuitBreaker: Sendable {
   /// The callers whose failures open it.
   private let threshold: Int
-  private let pause: Duration
+  private var breaker: CircuitBreaker
   private var callers: Set<[UInt8]> = []
-  private var pauseEnds: UInt64 = 0
 
   /// Creates a closed one.
   ///
@@ -61,15 +61,16 @@ package struct CallerCircuitBreaker: Sendable {
   ///   - threshold: the number of callers whose failures open it.
   ///   - pause: how long it then stays open.
   package init(after threshold: Int, pause: Duration) {
-    (self.threshold, self.pause) = (threshold, pause)
+    (self.threshold, breaker) = (threshold, CircuitBreaker(after: 1, pauses: pause...pause))
   }
 
   /// Returns the rest of the pause; zero if the receiver may be called.
-  package func rest(at now: UInt64 = EventLoop.now()) -> Duration {
-    .nanoseconds(Int64(clamping: pauseEnds - min(pauseEnds, now)))
-  }
+  package func rest(at now: UInt64 = EventLoop.now()) -> Duration { breaker.rest(at: now) }
 
-  package mutating func succeed() { (callers, pauseEnds) = ([], 0) }
+  package mutating func succeed() {
+    callers = []
+    breaker.succeed()
+  }
 
   /// Counts the failure of a caller, unless its call began before the present pause.
   ///
@@ -77,9 +78,10 @@ package struct CallerCircuitBreaker: Sendable {
   ///   - caller: the bytes that identify the caller, such as its network.
   ///   - now: the time of the monotonic clock.
   package mutating func fail(for caller: [UInt8], at now: UInt64 = EventLoop.now()) {
-    guard now >= pauseEnds else { return }
+    guard rest(at: now) == .zero else { return }
     callers.insert(caller)
     guard callers.count >= threshold else { return }
-    (callers, pauseEnds) = ([], now &+ pause.nanoseconds)
+    callers = []
+    breaker.fail(at: now)
   }
 }
