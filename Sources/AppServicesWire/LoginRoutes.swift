@@ -239,18 +239,18 @@ enum Provider: String, Sendable {
   @Sendable func accepts(_ identity: IdentityProvider) -> Bool { Provider(of: identity) == self }
 
   /// The preset of connections to it; nil for a provider that is no other service.
-  private var preset: String? {
+  private var preset: ProviderPreset? {
     switch self {
-    case .google: "google"
-    case .apple: "apple"
-    case .facebook: "facebook"
+    case .google: .google
+    case .apple: .apple
+    case .facebook: .facebook
     case .anonymous, .localUserpass, .apiKey, .customToken: nil
     }
   }
 
   /// Returns the connection of the app to it; nil without one.
   func connection(in app: App) -> Connection? {
-    preset.flatMap { name in app.connections.all.first { $0.preset.name == name } }
+    preset.flatMap { preset in app.connections.all.first { $0.preset == preset } }
   }
 
   /// Returns the account there of a credential; nil if the app has no connection to the provider.
@@ -280,7 +280,7 @@ enum Provider: String, Sendable {
   init(of identity: IdentityProvider, in app: App) {
     let connection = app.connections.connection(of: identity)
     let all: [Provider] = [.google, .apple, .facebook]
-    self = all.first { $0.preset == connection?.preset.name } ?? Provider(of: identity)
+    self = all.first { $0.preset == connection?.preset } ?? Provider(of: identity)
   }
 
   /// Creates the provider of a kind of identity of the domain.

@@ -59,7 +59,7 @@ package struct AppConnections: AppPart {
   /// It is that of its preset for one connection: the one with this name, or else the first.
   package func auth0Name(of connection: Connection) -> String {
     guard let name = connection.auth0Name else { return connection.key }
-    let same = all.filter { $0.preset.name == connection.preset.name }
+    let same = all.filter { $0.preset == connection.preset }
     let first = same.first { $0.key.hasSameBytes(as: name) } ?? same.first
     return first?.key == connection.key ? name : connection.key
   }

@@ -1,5 +1,5 @@
 package import EventLoop
-import OpenIDClient
+package import OpenIDClient
 import Records
 import Runtime
 
@@ -7,8 +7,7 @@ import Runtime
 @EventLoop package final class ConnectionUse: RequestPart {
   /// The name of the connection.
   package private(set) var connection: String
-  /// The name of its preset.
-  package private(set) var preset: String
+  package private(set) var preset: ProviderPreset
   package private(set) var outcome: Outcome
 
   /// The result of a sign-in at a service.
@@ -46,7 +45,7 @@ import Runtime
   }
 
   private init(_ connection: Connection, _ outcome: Outcome) {
-    (self.connection, preset, self.outcome) = (connection.key, connection.preset.name, outcome)
+    (self.connection, preset, self.outcome) = (connection.key, connection.preset, outcome)
   }
 
   /// Notes the outcome of a sign-in, in place of an earlier one of the same request.

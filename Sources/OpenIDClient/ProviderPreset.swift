@@ -94,6 +94,13 @@ package struct ProviderPreset: Sendable {
   }
 }
 
+extension ProviderPreset: Equatable {
+  /// Each preset has a name of its own.
+  package static func == (one: ProviderPreset, other: ProviderPreset) -> Bool {
+    one.name.utf8.elementsEqual(other.name.utf8)
+  }
+}
+
 /// How a client shows the token endpoint who it is.
 package enum ClientAuthentication: Sendable, Equatable {
   /// By a field `Authorization`.

@@ -131,7 +131,7 @@ package struct ParraWire: Wire {
 extension App {
   /// The connection by which users sign in with Apple; nil without one.
   var appleConnection: Connection? {
-    connections.all.first { $0.preset.name == "apple" }
+    connections.all.first { $0.preset == .apple }
   }
 
   /// Whether a client without credentials becomes an anonymous user, and not a guest.

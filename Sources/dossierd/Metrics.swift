@@ -67,23 +67,50 @@ import WireKit
     }
   }
 
-  /// The reasons of database errors, by the operator's remedy, in the order of their counters.
-  private nonisolated static let reasons =
-    ServerFault.allCases.map(\.rawValue) + ["connection", "timeout", "lane_full", "other"]
+  /// The reason of a database error, by the operator's remedy.
+  private nonisolated enum DatabaseErrorReason: Equatable {
+    case server(ServerFault)
+    case connection, timeout, laneFull, other
 
-  private static func reason(of error: DatabaseError) -> String {
-    if error.isServerAway { return "connection" }
-    if let fault = error.serverFault { return fault.rawValue }
-    return switch error.state.category {
-    case "57", "55", "40": "timeout"
-    case "XD": "lane_full"
-    default: "other"
+    /// All reasons, in the order of their counters.
+    static let all =
+      ServerFault.allCases.map(Self.server) + [.connection, .timeout, .laneFull, .other]
+
+    init(_ error: DatabaseError) {
+      if error.isServerAway {
+        self = .connection
+      } else if let fault = error.serverFault {
+        self = .server(fault)
+      } else {
+        self =
+          switch error.state.category {
+          case "57", "55", "40": .timeout
+          case "XD": .laneFull
+          default: .other
+          }
+      }
+    }
+
+    var label: String {
+      switch self {
+      case .server(let fault): fault.rawValue
+      case .connection: "connection"
+      case .timeout: "timeout"
+      case .laneFull: "lane_full"
+      case .other: "other"
+      }
     }
   }
 
-  /// The presets and outcomes of sign-ins at services, in the order of their counters.
-  private nonisolated static let signIns = ProviderPreset.all.map(\.name).flatMap { preset in
-    ConnectionUse.Outcome.allCases.map { outcome in "\(preset) \(outcome.rawValue)" }
+  /// The sign-ins at services with a preset and an outcome, which are counted together.
+  private nonisolated struct SignIns: Equatable {
+    let preset: ProviderPreset
+    let outcome: ConnectionUse.Outcome
+
+    /// All of them, in the order of their counters.
+    static let all = ProviderPreset.all.flatMap { preset in
+      ConnectionUse.Outcome.allCases.map { SignIns(preset: preset, outcome: $0) }
+    }
   }
 
   /// The upper bounds of the buckets, in microseconds: from a cached read to a hashed password, to
@@ -100,8 +127,8 @@ import WireKit
     static let histogram = Metrics.bounds.count + 2
     let counters = 1 + MetricsBoard.gauges
     var faults: Int { counters + Counter.allCases.count }
-    var signIns: Int { faults + Metrics.reasons.count }
-    var histograms: Int { signIns + Metrics.signIns.count }
+    var signIns: Int { faults + DatabaseErrorReason.all.count }
+    var histograms: Int { signIns + SignIns.all.count }
     var routes: Int { histograms + RouteClass.allCases.count * Self.histogram }
   }
 
@@ -116,7 +143,9 @@ import WireKit
     names = routes.map(\.name) + ["none"]
     classes = routes.map(RouteClass.init) + [.read]
     // FNV-1a over all names: another program version has another layout.
-    let parts = names + Counter.allCases.map { "\($0)" } + Self.reasons + Self.signIns
+    let parts =
+      names + Counter.allCases.map { "\($0)" } + DatabaseErrorReason.all.map(\.label)
+      + SignIns.all.map { "\($0.preset.name) \($0.outcome.rawValue)" }
     layout = parts.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
     }
@@ -181,12 +210,12 @@ import WireKit
   }
 
   func count(_ error: DatabaseError) {
-    let index = Self.reasons.firstIndex(of: Self.reason(of: error))
-    slot[places.faults + (index ?? Self.reasons.count - 1)] &+= 1
+    let index = DatabaseErrorReason.all.firstIndex(of: DatabaseErrorReason(error))
+    if let index { slot[places.faults + index] &+= 1 }
   }
 
   func count(_ use: ConnectionUse) {
-    let index = Self.signIns.firstIndex(of: "\(use.preset) \(use.outcome.rawValue)")
+    let index = SignIns.all.firstIndex(of: SignIns(preset: use.preset, outcome: use.outcome))
     if let index { slot[places.signIns + index] &+= 1 }
   }
 
@@ -218,20 +247,17 @@ import WireKit
     text.family(
       "dossier_database_failures_total", "counter", "Requests answered 503 because of the database."
     )
-    for (index, reason) in Self.reasons.enumerated() {
-      text.sample([("reason", reason)], sum(places.faults + index))
+    for (index, reason) in DatabaseErrorReason.all.enumerated() {
+      text.sample([("reason", reason.label)], sum(places.faults + index))
     }
     text.family(
       "dossier_connection_sign_ins_total", "counter",
       "Sign-ins at services, by the preset of their connection.")
-    let outcomes = ConnectionUse.Outcome.allCases
-    for (index, preset) in ProviderPreset.all.enumerated() {
-      let start = places.signIns + index * outcomes.count
-      let counts = outcomes.indices.map { sum(start + $0) }
-      guard counts.contains(where: { $0 > 0 }) else { continue }
-      for (outcome, count) in zip(outcomes, counts) {
-        text.sample([("preset", preset.name), ("outcome", outcome.rawValue)], count)
-      }
+    let counts = SignIns.all.enumerated().map { (signIns: $1, count: sum(places.signIns + $0)) }
+    let used = counts.filter { $0.count > 0 }.map(\.signIns.preset)
+    for (signIns, count) in counts where used.contains(signIns.preset) {
+      text.sample(
+        [("preset", signIns.preset.name), ("outcome", signIns.outcome.rawValue)], count)
     }
     for gauge in Gauge.allCases {
       text.family(gauge.name, "gauge", gauge.help)

@@ -38,7 +38,7 @@ enum NativeEvidence: String, CaseIterable {
 
   /// Returns the first connection to the service; nil without one.
   func connection(among connections: [Connection]) -> Connection? {
-    connections.first { $0.preset.name == preset.name }
+    connections.first { $0.preset == preset }
   }
 
   /// Returns the account of a code or token.
