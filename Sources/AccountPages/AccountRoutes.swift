@@ -116,13 +116,15 @@ extension Call {
 
   /// Returns the page after a sign-out.
   ///
-  /// It names the service at which this browser has last signed in: its session there goes on.
+  /// It names the service at which this browser has last signed in: its session there goes on, unless
+  /// the browser comes from the sign-out there.
   ///
   /// - Throws: `.databaseUnavailable`.
   package func signedOut() async throws(Failure) -> Response {
     let hasOthers = try await !browserUsers().isEmpty
     var back = try await wayBack()
-    if let id = PageState(of: self).values[.client].flatMap({ ClientID($0) }),
+    let values = PageState(of: self).values
+    if let id = values[.client].flatMap({ ClientID($0) }),
       let client = try await Clients.client(id, of: context.app.id, context),
       let url = client.settings.logoutPage,
       let destination = Destination(url, of: RedirectTarget(url))
@@ -130,8 +132,9 @@ extension Call {
       back = .back(to: client.name, at: destination)
     }
     let next = Destination(hasOthers ? SwitchPages.path : .account)
+    let issuer = values[.afterSignOut] == nil ? lastService : nil
     return response(
-      with: .signedOut(back: back, next: next, hasOthers: hasOthers, issuer: lastService))
+      with: .signedOut(back: back, next: next, hasOthers: hasOthers, issuer: issuer))
   }
 }
 

@@ -22,6 +22,8 @@ import Records
     let redirectURI: String?
     /// The URI for logout tokens; nil if the service sends none.
     let logoutURI: String?
+    /// The URI to which the service leads back after a sign-out there; nil if it has no sign-out.
+    let signedOutURI: String?
     let lines: [Line]
 
     package var isRight: Bool { lines.allSatisfy { $0.fault == nil } }
@@ -30,6 +32,7 @@ import Records
       [
         "redirect_uri": redirectURI.map(JSON.string) ?? .null,
         "backchannel_logout_uri": logoutURI.map(JSON.string) ?? .null,
+        "post_logout_redirect_uri": signedOutURI.map(JSON.string) ?? .null,
         "checks": .array(
           JSONArray(
             lines.map { line in
@@ -66,13 +69,18 @@ import Records
       Line(name: "host", fault: uri == nil ? missing : nil, detail: issuer ?? ""),
       secretLine(connection),
     ]
-    var logoutURI: String?
-    func result() -> Result { Result(redirectURI: uri, logoutURI: logoutURI, lines: lines) }
+    var (logoutURI, signedOutURI): (String?, String?)
+    func result() -> Result {
+      Result(redirectURI: uri, logoutURI: logoutURI, signedOutURI: signedOutURI, lines: lines)
+    }
     let provider: Provider
     do throws(Failure) {
       provider = try await context.upstream.provider(of: connection)
       if provider.logsOutByBackchannel {
         logoutURI = issuer.map { IssuerLogout.uri(of: connection, $0) }
+      }
+      if provider.endSessionURL != nil {
+        signedOutURI = issuer.map { "\($0)\(Redirects.signedOutPath)" }
       }
       lines.append(Line(name: "discovery", fault: nil, detail: provider.authorizationURL))
       lines.append(scopeLine(connection, provider))

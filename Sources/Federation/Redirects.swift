@@ -177,20 +177,26 @@ import Records
     }
   }
 
+  /// The path of the page to which a service leads back after a sign-out there, without its slash.
+  package nonisolated static let signedOutPath = "oidc/logout/done"
+
   /// Returns the URL at which a user signs out of a service too; nil if it has none, or does not answer.
   ///
+  /// The service then leads back, if the operator has registered `signedOutPath` of the issuer there.
   /// - Parameters:
   ///   - connection: the connection.
-  ///   - url: where the service sends the browser then, if the operator has registered it there.
+  ///   - state: what the service brings back.
+  ///   - issuer: the issuer of the app, with its slash.
   ///   - context: the context of the request.
   /// - Returns: the URL.
   /// - Throws: `.overloaded`.
   package static func signOutURL(
-    at connection: Connection, returningTo url: String?, _ context: RequestContext
+    at connection: Connection, _ state: String, of issuer: String, _ context: RequestContext
   ) async throws(Failure) -> String? {
     do throws(Failure) {
       return try await context.upstream.provider(of: connection)
-        .signOutURL(clientID: connection.clientID, redirectURI: url)
+        .signOutURL(
+          clientID: connection.clientID, redirectURI: "\(issuer)\(signedOutPath)", state: state)
     } catch let error where error.is(.connectionUnavailable) {
       // The user is signed out here all the same.
       return nil

@@ -33,9 +33,13 @@ package struct PageState {
     case client
     /// The key of the text that reports the change of the last form.
     case notice
+    /// Where the browser goes after the sign-out at another service; empty for the page itself.
+    case afterSignOut = "after"
   }
 
-  /// The name of the parameter.
+  /// The name of the parameter, which a service also returns after a sign-out there.
+  ///
+  /// - Source: OpenID Connect RP-Initiated Logout section 3.
   private static let parameter = "state"
   private static let lifetime = Duration.seconds(600)
   /// The longest value that is kept, in bytes: it returns in the address of the page.
@@ -73,13 +77,21 @@ package struct PageState {
     _ path: LocalPath, _ call: Call, for user: UserID? = nil
   ) throws(Failure) -> LocalPath {
     guard !errors.isEmpty || !values.isEmpty else { return path }
+    return path.with(Self.parameter, try text(for: path, call, user))
+  }
+
+  /// Returns the value of the parameter for a path.
+  ///
+  /// - Throws: `.internalError` if the state cannot be encrypted.
+  @EventLoop package func text(
+    for path: LocalPath, _ call: Call, _ user: UserID? = nil
+  ) throws(Failure) -> String {
     var json = JSONObject()
     json["errors"] = .array(errors.map { .string($0.text) })
     json["values"] = .object(JSONObject(values.map { ($0.key.rawValue, .string($0.value)) }))
     let page = path.text.prefix { $0 != "?" }
     let name = Self.name(String(page), call.browser.key, user ?? call.context.principal.user)
-    let text = try call.context.keys.master.sealedText(json, as: name, for: Self.lifetime)
-    return path.with(Self.parameter, text)
+    return try call.context.keys.master.sealedText(json, as: name, for: Self.lifetime)
   }
 
   private static func name(_ path: String, _ browser: BrowserKey, _ user: UserID?) -> String {

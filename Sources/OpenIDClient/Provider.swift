@@ -103,13 +103,16 @@ package struct Provider: Sendable {
 
   /// Returns the URL at which the user signs out of the issuer; nil if it has none.
   ///
-  /// The issuer then sends the browser to the redirect URI, if the operator has registered it there.
+  /// The issuer then sends the browser to the redirect URI with the state, if the operator has
+  /// registered the URI there.
   /// - Source: OpenID Connect RP-Initiated Logout section 2.
-  package func signOutURL(clientID: String, redirectURI: String?) -> String? {
+  package func signOutURL(clientID: String, redirectURI: String, state: String) -> String? {
     endSessionURL.map {
       EndpointURL.extended(
         $0,
-        [("client_id", clientID)] + (redirectURI.map { [("post_logout_redirect_uri", $0)] } ?? []))
+        [
+          ("client_id", clientID), ("post_logout_redirect_uri", redirectURI), ("state", state),
+        ])
     }
   }
 

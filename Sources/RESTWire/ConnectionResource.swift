@@ -106,6 +106,9 @@ import Sessions
     "backchannel_logout_uri": .text.orNull.saying(
       "the URI to register at a service that reports sign-outs; null for others"
     ).like("https://id.example.com/u/backchannel-logout/google"),
+    "post_logout_redirect_uri": .text.orNull.saying(
+      "the URI to register at a service that also signs users out; null for others"
+    ).like("https://id.example.com/oidc/logout/done"),
     "checks": .list(
       of: .object([
         "check": .text.saying("what was checked").like("discovery"),

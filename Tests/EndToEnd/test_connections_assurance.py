@@ -6,7 +6,7 @@ import urllib.parse
 
 from authenticator import FactorCase
 from connections import ACCOUNT, CONFIRM, SIGN_IN, ConnectionCase, browse
-from openid import LOGOUT, Party
+from openid import Party
 
 MFA = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
 
@@ -269,18 +269,6 @@ class Prompts(ConnectionCase):
         self.assertNotEqual(page.heading.strip(), ACCOUNT)
         silent = Party(self, self.spa, prompt="none")
         self.assertEqual(silent.answer(self.visitor.open(silent.path))["error"], "login_required")
-
-    def test_a_federated_sign_out_goes_on_to_the_issuer(self):
-        self.signed_in_at(self.upstream)
-        path = "/v2/logout?" + urllib.parse.urlencode(
-            {"federated": "", "client_id": self.spa["id"], "returnTo": LOGOUT})
-        page = self.visitor.open(path)
-        if page.forms and not page.location:
-            page = self.visitor.submit("/confirm")
-        url = page.location
-        self.assertTrue(url.startswith(self.upstream.base + "/end_session?"), url)
-        back = query_of(url).get("post_logout_redirect_uri")
-        self.assertTrue(back and back.startswith((self.issuer, LOGOUT)), url)
 
     def test_an_app_with_one_connection_and_no_other_method_shows_no_page(self):
         only = self.new_client("single_page", "callback_urls=https://app.example.com/callback")

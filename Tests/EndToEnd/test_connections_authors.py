@@ -11,7 +11,7 @@ import urllib.request
 from connections import CONFIRM, SIGN_IN, Back, ConnectionCase, kept
 from hosted import PASSWORD
 from machine import TOOLS_FOLDER, free_port, is_listening, wait_until
-from openid import Party, target
+from openid import LOGOUT, Party, target
 from test_connections_assurance import query_of
 
 PERSON = {
@@ -112,7 +112,8 @@ class AtThisProduct(ConnectionCase):
         cls.site.dossier("app", "host", "set", "--app", "accounts", "localhost")
         client = cls.site.dossier(
             "client", "create", "--app", "accounts", "shop", "kind=web",
-            f"callback_urls={cls.issuer}u/callback/accounts", "confirm_sign_in=false")
+            f"callback_urls={cls.issuer}u/callback/accounts", "confirm_sign_in=false",
+            f"logout_urls={cls.issuer}oidc/logout/done")
         cls.site.dossier(
             "connection", "create", "accounts", "--app", "default", "preset=oidc",
             f"issuer=http://{cls.host}/", f"client_id={client['id']}",
@@ -172,6 +173,17 @@ class AtThisProduct(ConnectionCase):
         page = self.come_back(self.at_the_other(url))
         self.assertEqual(page.path.split("?")[0], "/account/delete", page.text)
         self.assertTrue(told["sub"])
+
+    def test_a_sign_out_goes_on_to_the_other_app_and_back(self):
+        self.signed_in_here()
+        page = self.visitor.open("/v2/logout?" + urllib.parse.urlencode(
+            {"federated": "", "client_id": self.spa["id"], "returnTo": LOGOUT}))
+        self.assertTrue(page.location.startswith(f"http://{self.host}/oidc/logout?"), page.text)
+        self.there.open(page.location.removeprefix(f"http://{self.host}"))
+        back = Back(target(self.there.submit("/oidc/logout/confirm")))
+        self.assertEqual(self.visitor.open(back.path, follow=False).location, LOGOUT)
+        for visitor in [self.visitor, self.there]:
+            self.assertEqual(visitor.open("/account").heading.strip(), SIGN_IN)
 
     def test_a_person_without_an_account_there_gets_none_here(self):
         before = self.count_users()

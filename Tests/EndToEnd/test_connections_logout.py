@@ -8,8 +8,9 @@ import urllib.parse
 
 from authenticator import FactorCase
 from connections import CLOSED, REFUSED, SIGN_IN, ConnectionCase, browse
-from openid import LOGOUT, Party
+from openid import LOGOUT, Party, target
 
+SIGNED_OUT = "You're signed out of Dossier"
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 
@@ -147,19 +148,48 @@ class SignOuts(LogoutCase):
         page = other.submit("/account/sign-out")
         self.assertNotIn("may still be signed in", " ".join(page.text.split()))
 
+    def sign_out_of_both(self, issuer, **parameters):
+        """Signs in, and then out here and at an issuer. Returns the URL to which the browser goes."""
+        self.signed_in_at(issuer)
+        page = self.visitor.open(
+            "/v2/logout?" + urllib.parse.urlencode({"federated": "", **parameters}))
+        if not page.location:
+            page = self.visitor.submit("/confirm", follow=False)
+        self.assertFalse(self.is_in(self.visitor))
+        return target(page)
+
+    def test_a_federated_sign_out_leads_back_to_the_client(self):
+        """The issuer knows the URI that the command prints, and none of the client."""
+        told = json.loads(self.checked(self.upstream).stdout)["post_logout_redirect_uri"]
+        self.assertEqual(told, f"{self.issuer}oidc/logout/done")
+        self.upstream.signed_out_uri = told
+        url = self.sign_out_of_both(self.upstream, client_id=self.spa["id"], returnTo=LOGOUT)
+        self.assertTrue(url.startswith(self.upstream.base + "/end_session?"), url)
+        back = browse(url)
+        self.assertEqual(self.visitor.open(back.path, follow=False).location, LOGOUT)
+        # Neither another browser nor another state leads to the client.
+        for visitor, way in [(self.new_visitor(), back), (self.visitor, back.changed(state="x")),
+                             (self.visitor, back.changed(state=None))]:
+            page = visitor.open(way.path, follow=False)
+            self.assertIsNone(page.location)
+            self.shows(page, SIGNED_OUT)
+
+    def test_a_federated_sign_out_of_no_client_ends_on_the_page(self):
+        self.upstream.signed_out_uri = f"{self.issuer}oidc/logout/done"
+        url = self.sign_out_of_both(self.upstream)
+        page = self.visitor.open(browse(url).path, follow=False)
+        self.shows(page, SIGNED_OUT)
+        self.assertNotIn("may still be signed in", " ".join(page.text.split()))
+
     def test_a_federated_sign_out_of_an_issuer_without_a_sign_out(self):
         silent = self.upstreams.add("oidc", "silent")
         silent.redirect_uri = f"{self.issuer}u/callback/silent"
         silent.lie(discovery={"end_session_endpoint": None})
         self.create(silent, label="silent")
         silent.is_new()
-        self.signed_in_at(silent)
-        page = self.visitor.open("/v2/logout?" + urllib.parse.urlencode(
-            {"federated": "", "client_id": self.spa["id"], "returnTo": LOGOUT}))
-        if page.forms and not page.location:
-            page = self.visitor.submit("/confirm")
-        self.assertEqual(page.location, LOGOUT)
-        self.assertFalse(self.is_in(self.visitor))
+        self.assertIsNone(json.loads(self.checked(silent).stdout)["post_logout_redirect_uri"])
+        url = self.sign_out_of_both(silent, client_id=self.spa["id"], returnTo=LOGOUT)
+        self.assertEqual(url, LOGOUT)
 
 
 class AfterSecondFactors(FactorCase, LogoutCase):

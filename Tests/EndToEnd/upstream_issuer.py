@@ -127,7 +127,7 @@ class Issuer:
         self.client_key = server.key("ES256")
         self.team_id, self.key_id = "TEAM123456", "KEY1234567"
         # Set by the test, as an operator registers it.
-        self.redirect_uri = None
+        self.redirect_uri = self.signed_out_uri = None
         # Clients of the same team, which Apple knows by their bundle ids.
         self.native_clients = []
         self.key = server.key(algorithm)
@@ -211,7 +211,7 @@ class Issuer:
         if path == "revoke":
             return self.told_instead("revoke", lambda: self.revoke(request))
         if path == "end_session":
-            return Reply("<h1>Signed out there</h1>", type="text/html")
+            return self.end_session(request.query)
         if path == self.kind.userinfo_path:
             return self.userinfo(request)
         found = self.kind.extra(path, request, self)
@@ -407,6 +407,13 @@ class Issuer:
 
     def id_token(self, grant, access=None):
         return self.signed(changed(self.claims(grant, access), self.lies.get("claims")))
+
+    def end_session(self, query):
+        back = query.get("post_logout_redirect_uri")
+        if query.get("client_id") != self.client_id or back is None or back != self.signed_out_uri:
+            return Reply("<h1>Signed out there</h1>", type="text/html")
+        state = urllib.parse.urlencode({"state": query["state"]}) if "state" in query else ""
+        return Reply(status=302, fields={"Location": f"{back}?{state}"})
 
     def revoke(self, request):
         self.authenticate(request)

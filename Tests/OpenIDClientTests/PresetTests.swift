@@ -119,13 +119,12 @@ import Testing
     let endpoint: JSON = "https://issuer.example/end?a=1"
     let provider = try Fixtures.provider(.oidc, ["end_session_endpoint": endpoint])
     #expect(
-      provider.signOutURL(clientID: "c", redirectURI: "https://a.example/?b")
+      provider.signOutURL(clientID: "c", redirectURI: "https://a.example/?b", state: "s&t")
         == "https://issuer.example/end?a=1&client_id=c"
-        + "&post_logout_redirect_uri=https%3A%2F%2Fa.example%2F%3Fb")
+        + "&post_logout_redirect_uri=https%3A%2F%2Fa.example%2F%3Fb&state=s%26t")
     #expect(
-      provider.signOutURL(clientID: "c", redirectURI: nil)
-        == "https://issuer.example/end?a=1&client_id=c")
-    #expect(try Fixtures.provider().signOutURL(clientID: "c", redirectURI: nil) == nil)
+      try Fixtures.provider().signOutURL(
+        clientID: "c", redirectURI: "https://a.example", state: "s") == nil)
   }
 
   @Test func `cancellations have the codes of the issuer`() throws {

@@ -21,7 +21,7 @@ import WireKit
 @EventLoop enum LogoutRoutes {
   private nonisolated static let path = "/oidc/logout"
   private nonisolated static let confirmPath = "/oidc/logout/confirm"
-  nonisolated static let donePath = "/oidc/logout/done"
+  nonisolated static let donePath = "/\(Redirects.signedOutPath)"
 
   nonisolated static let routes = [
     Route(
@@ -38,8 +38,13 @@ import WireKit
     ),
     Route(
       .get, donePath, access: .open, isCrossOrigin: false,
-      summary: "Show that the user is signed out"
-    ) { (call) async throws(Failure) in try await call.signedOut() },
+      summary: "Show that the user is signed out, or lead on after a sign-out at another service"
+    ) { (call) async throws(Failure) in
+      if let url = PageState(of: call).values[.afterSignOut], !url.isEmpty {
+        return Response(.found, redirectingTo: url)
+      }
+      return try await call.signedOut()
+    },
   ]
 
   /// Signs out at once if the request names a user of the browser, by an ID token or a session.
@@ -290,12 +295,17 @@ private struct DirectLogoutRequest {
 
   /// Returns the URL at which the user signs out of the service that the browser has used last.
   ///
-  /// It then returns to the target. It is nil without a service, or if the service has no such URL.
+  /// It then returns to `LogoutRoutes.donePath`, which leads on to the target. It is nil without a
+  /// service, or if the service has no such URL.
   @EventLoop private func serviceURL(_ call: Call) async throws(Failure) -> String? {
     guard isFederated, let name = BrowserNote.connection.text(call),
       let connection = call.context.app.connections.named(name)
     else { return nil }
-    return try await Redirects.signOutURL(at: connection, returningTo: target, call.context)
+    var state = PageState(values: [.afterSignOut: target ?? ""])
+    state.values[.client] = client?.id.text
+    return try await Redirects.signOutURL(
+      at: connection, state.text(for: LocalPath(checked: LogoutRoutes.donePath), call),
+      of: call.issuer, call.context)
   }
 }
 
