@@ -5,6 +5,7 @@ import tempfile
 import unittest
 import urllib.parse
 
+from app_services import App
 from browser import Pages
 from connections import CONTINUE, OTHER_BROWSER, SIGN_IN, START_AGAIN, ConnectionCase
 from hosted_browser import BrowserCase
@@ -14,9 +15,10 @@ LISTEN = """
 window.messages = [];
 addEventListener("message", (event) => messages.push({origin: event.origin, data: event.data}));
 """
-# As realm-web: one page opens a window and closes it, and the window returns to another page.
+# As realm-web: one page opens a window and closes it, and the window returns to another page. With an
+# access token, its user links.
 OPENER = """
-const [server, redirect] = given;
+const [server, redirect, access] = given;
 const state = "abcdefghijkl", key = `realm-web:oauth2:state(${state}):result`;
 const device = btoa(JSON.stringify({platform: "web", platformVersion: "1", sdkVersion: "2.0.1"}));
 const query = new URLSearchParams({state, redirect, device});
@@ -30,12 +32,20 @@ window.result = new Promise((resolve, reject) => {
     resolve(JSON.parse(event.newValue));
   });
   const path = "/api/client/v2.0/app/default/auth/providers/oauth2-google/login";
-  popup = open(`${server}${path}?${query}`);
-  timer = setInterval(() => {
-    if (!popup.closed) return;
-    clearInterval(timer);
-    reject("Window closed");
-  }, 100);
+  const show = (url) => {
+    popup = open(url);
+    timer = setInterval(() => {
+      if (!popup.closed) return;
+      clearInterval(timer);
+      reject("Window closed");
+    }, 100);
+  };
+  if (!access) return show(`${server}${path}?${query}`);
+  query.append("link", "true");
+  query.append("providerRedirectHeader", "true");
+  fetch(`${server}${path}?${query}`, {
+    credentials: "include", headers: {Authorization: `Bearer ${access}`},
+  }).then((response) => show(response.headers.get("x-baas-location")), reject);
 });
 window.result.catch(() => {});
 return null;
@@ -74,6 +84,7 @@ class ConnectionBrowserCase(ConnectionCase, BrowserCase):
         cls.addClassCleanup(cls.pages.stop)
         cls.origin = cls.pages.origin.replace("127.0.0.1", cls.HOST)
         cls.home = f"{cls.origin}/index.html"
+        cls.site.set_app(allowed_origins=[cls.origin])
         cls.page = cls.new_client("single_page", f"callback_urls={cls.home}")
         cls.site.dossier("client", "set", cls.page["id"], f"web_origins={cls.origin}",
                          "confirm_sign_in=false")
@@ -307,6 +318,37 @@ class Popups(ConnectionBrowserCase):
                 self.assertIn(word, found)
                 self.browser.wait(lambda: len(driver.window_handles) == 1, "the end of the popup")
         self.assertTrue(self.owner(self.google))
+
+    def test_the_popup_of_a_link_of_realm_web_waits_for_a_click(self):
+        """An attacker could have sent its URL, so it names the user and the provider first."""
+        driver = self.browser.driver
+        self.google.is_new("linked@gmail.com")
+        email = self.own_email()
+        self.expect(self.register(email), 201)
+        user = App(self.site, "default").log_in(
+            "local-userpass", username=email, password="correct horse")
+        asked = len(self.google.asked("authorize"))
+        self.browser.open(self.home)
+        opener = driver.current_window_handle
+        self.browser.evaluate(OPENER, self.server, f"{self.origin}/handled.html", user.access)
+        self.popup(opener)
+        self.browser.wait(lambda: self.heading() == "Link an account", "the page")
+        text = self.browser.find("main").text
+        self.assertIn(email, text)
+        self.assertIn("Your Google account", text)
+        self.assertEqual(len(self.google.asked("authorize")), asked)
+        [button] = self.browser.all("main button")
+        button.click()
+        self.at(self.google)
+        self.assertIsNone(self.owner(self.google))
+        self.browser.find("button[value=allow]").click()
+        driver.switch_to.window(opener)
+        found = self.browser.evaluate("return window.result;")
+        self.assertEqual((found["_baas_state"], found["_baas_ua"].split("$")[2]),
+                         ("abcdefghijkl", user.id))
+        self.assertEqual(self.owner(self.google), user.id)
+        self.browser.wait(lambda: len(driver.window_handles) == 1, "the end of the popup")
+        self.silent()
 
 
 class WithoutThirdPartyCookies(Popups):
