@@ -354,6 +354,13 @@ class Deviations(ConnectionCase):
             page, _ = self.go(self.microsoft, visitor := self.new_visitor())
             self.is_refused(page, REFUSED.format("Microsoft"), self.microsoft, visitor,
                             NOT_ALLOWED)
+        # The metadata of a connection for several tenants are those of all.
+        self.change(self.microsoft, tenants=[TENANT, other])
+        self.microsoft.is_new(tenant=CONSUMERS)
+        page, _ = self.go(self.microsoft, visitor := self.new_visitor())
+        self.is_refused(page, REFUSED.format("Microsoft"), self.microsoft, visitor, NOT_ALLOWED)
+        self.microsoft.is_new(tenant=other)
+        self.assertTrue(self.signed_in_at(self.microsoft, self.new_visitor())["sub"])
 
     def test_microsoft_verifies_an_address_only_by_xms_edov(self):
         """An administrator of any tenant sets any address (nOAuth)."""

@@ -318,6 +318,25 @@ class Native(ConnectionCase):
         token = self.apple.native_token(aud="com.evil.app")
         self.expect(self.post("/v1/login/jwt", {"token": token}), 401, "external_token_invalid")
 
+    def test_a_nonce_binds_a_token_to_its_request(self):
+        guest, token = self.site.login(), self.upstream.native_token(nonce="n-1")
+        for nonce in ["n-2", "N-1"]:
+            for answer in [self.post("/v1/login/jwt", {"token": token, "nonce": nonce}),
+                           self.attach(guest, provider="jwt", token=token, nonce=nonce)]:
+                self.expect(answer, 401, "external_token_invalid")
+        self.assertIsNone(self.owner(self.upstream))
+        for stated in ["n-1", hashlib.sha256(b"n-1").hexdigest()]:
+            token = self.upstream.native_token(nonce=stated)
+            self.expect(self.post("/v1/login/jwt", {"token": token, "nonce": "n-1"}), 200)
+
+    def test_the_only_identity_cannot_be_unlinked(self):
+        grant = self.expect(self.enter(self.code()), 200).json
+        [identity] = self.me(grant, "/identities").json
+        path = f"/v1/me/identities/{identity['id']}"
+        answer = self.site.request("DELETE", path, token=grant["access_token"])
+        self.expect(answer, 409, "last_identity")
+        self.assertEqual(self.owner(self.upstream), grant["user_id"])
+
     def test_a_token_of_an_issuer_follows_the_same_rules_of_addresses(self):
         """An unverified address is not taken, and one that has an account is a conflict."""
         email = self.own_email()
