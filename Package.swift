@@ -297,6 +297,14 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
+      name: "Passkeys",
+      dependencies: [
+        "Accounts", "Delivery", "Encoding", "EventLoop", "IdentitySubjects", "JSON", "Postgres",
+        "RateLimiting", "Runtime", "Sessions", "Tenancy", "WebAuthn",
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "OpenID",
       dependencies: [
         "Federation",
@@ -346,7 +354,7 @@ let package = Package(
       name: "RESTWire",
       dependencies: [
         "OpenIDClient",
-        "Federation",
+        "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",

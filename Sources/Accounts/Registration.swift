@@ -1,5 +1,5 @@
 import Delivery
-import EventLoop
+package import EventLoop
 import Postgres
 import RateLimiting
 package import Runtime
@@ -128,11 +128,31 @@ extension Users {
     let flow = AuthenticationFlow.New(purpose, credentials.email, address, hash: hash, user: user)
     return try await AccountMail.begin(flow, takenBy: account, in: nil, context)
   }
+
+  /// Mails a code that completes the registration of a user without a password.
+  ///
+  /// Only the text of the mail differs between a known and an unknown address.
+  /// - Parameters:
+  ///   - email: a valid address.
+  ///   - context: the context of the request.
+  /// - Returns: the flow of the code.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop package static func mailCode(
+    toRegister email: String, _ context: RequestContext
+  ) async throws(Failure) -> String {
+    try context.mailer.requireConfigured()
+    let address = try await EmailAddress(email, context)
+    try await RequestLimiter.registration(of: address.key, context)
+    try await RequestLimiter.mail(to: address.key, for: nil, context)
+    let account = try await Accounts.find(address, context)
+    let flow = AuthenticationFlow.New(.register, email, address)
+    return try await AccountMail.begin(flow, takenBy: account, in: nil, context)
+  }
 }
 
 extension RequestContext {
   /// Throws `.signUpClosed` if only the management API makes users.
-  func requireOpenSignUp() throws(Failure) {
+  package func requireOpenSignUp() throws(Failure) {
     guard app.accountSettings.signUp != .closed else { throw .signUpClosed }
   }
 
@@ -143,7 +163,7 @@ extension RequestContext {
 }
 
 /// A user who is about to get an address: a new user, or a guest.
-@EventLoop struct NewAccount {
+@EventLoop package struct NewAccount {
   let user: UserID
   /// The address as the user wrote it.
   let email: String
@@ -157,9 +177,23 @@ extension RequestContext {
   let context: RequestContext
 
   /// Prepares the user of a flow whose code was right.
-  init(by flow: AuthenticationFlow, of user: UserID = UserID(), _ context: RequestContext) {
+  package init(
+    by flow: AuthenticationFlow, of user: UserID = UserID(), _ context: RequestContext
+  ) {
     (self.user, self.flow, self.context) = (user, flow, context)
     (email, address, hash, mail) = (flow.email, flow.address, flow.hash, nil)
+  }
+
+  /// Prepares a user without a password, if the address is free.
+  ///
+  /// - Throws: `.emailTaken`, `.databaseUnavailable`.
+  package init(
+    _ email: String, _ address: EmailAddress, of user: UserID, _ context: RequestContext
+  ) async throws(Failure) {
+    guard try await Accounts.holder(of: address, context) == nil else { throw .emailTaken }
+    mail = try await AccountMail.verification(of: user, email, address, context)
+    (self.user, self.address, self.context, self.email) = (user, address, context, email)
+    (flow, hash) = (nil, nil)
   }
 
   /// Hashes the password of a registration, if its address is free.
@@ -187,7 +221,7 @@ extension RequestContext {
   /// Sends the statements that make the user and queue the mail, and uses the code up.
   ///
   /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
-  func create(in transaction: Transaction) async throws(Failure) -> Completion {
+  package func create(in transaction: Transaction) async throws(Failure) -> Completion {
     try await flow?.use(in: transaction)
     let (app, identity) = (context.app.id, IdentityID())
     let (provider, key) = (credential.provider, address.key)

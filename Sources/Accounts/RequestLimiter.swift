@@ -1,11 +1,11 @@
-import RateLimiting
-import Runtime
+package import RateLimiting
+package import Runtime
 import Sessions
-import EventLoop
+package import EventLoop
 import Postgres
 
 /// Limits requests for mail, registrations, and new users without credentials.
-enum RequestLimiter {
+package enum RequestLimiter {
   /// Counts a mail to an address, by its key.
   ///
   /// One network may use half of the mails that an address may get at once. After several networks
@@ -73,7 +73,7 @@ enum RequestLimiter {
   ///
   /// It counts by network alone, so strangers in other networks cannot block the registration.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
-  @EventLoop static func registration(
+  @EventLoop package static func registration(
     of key: String, _ context: RequestContext
   ) async throws(Failure) {
     try await RateLimitSet(
@@ -81,6 +81,17 @@ enum RequestLimiter {
         + RateLimit.ofNetwork(.registration, context),
       context
     ).spend()
+  }
+
+  /// Returns the limits that a registration without an address uses, for the caller to spend.
+  ///
+  /// - Throws: `.tooManyAttempts` if nothing is known to be left, `.databaseUnavailable`.
+  @EventLoop package static func unnamedRegistration(
+    _ context: RequestContext
+  ) async throws(Failure) -> RateLimitSet {
+    let limits = RateLimitSet(RateLimit.ofNetwork(.registration, context), context)
+    try await limits.refuseEarly()
+    return limits
   }
 
   /// Counts a request whether an address has a user.

@@ -24,7 +24,7 @@ import Postgres
     try await SecurityNotice.takenOver.record(of: user, in: transaction)
   }
 
-  /// Revokes the sessions, API keys, linked identities, second factors, consents and places on
+  /// Revokes the sessions, API keys, passkeys, linked identities, second factors, consents and places on
   /// devices of a user: all but the password.
   ///
   /// Second factors stay that are older than `time`, in microseconds since 1970.
@@ -40,8 +40,10 @@ import Postgres
 }
 
 package enum TakeoverQueries {
+  /// Used passkey ceremonies stay, so that none is used twice.
   static let removeFlows = Statement<NoRow, UserID>(
-    "takeover.remove_flows", "delete from authentication_flows where place = $1"
+    "takeover.remove_flows",
+    "delete from authentication_flows where place = $1 and purpose <> 'passkey'"
   )
 
   static let removeConsents = Statement<NoRow, UserID>(

@@ -132,7 +132,7 @@ package enum UserRecordQueries {
             where s.app_id = c.app_id and i.provider = 'jwt:' || s.issuer
             order by s.created_at, s.name limit 1))
           order by i.created_at, i.identity_id), '[]')
-        from identities i where i.user_id = $1 and i.provider <> 'api-key'),
+        from identities i where i.user_id = $1 and i.provider not in ('api-key', 'passkey')),
       (select d.body from documents d where $3::boolean and d.user_id = $1
         and d.kind = 'metadata' and d.deleted_at is null),
       (select d.body from documents d where $4::boolean and d.user_id = $1

@@ -295,7 +295,8 @@ enum Provider: String, Sendable {
       self = .google
     case .issuer("jwt:https://appleid.apple.com"): self = .apple
     case .issuer("jwt:https://www.facebook.com"): self = .facebook
-    case .issuer: self = .customToken
+    // This wire has no name for a passkey.
+    case .passkey, .issuer: self = .customToken
     }
   }
 }

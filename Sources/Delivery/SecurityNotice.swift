@@ -203,6 +203,7 @@ extension Catalog {
     case .password, .linkedPassword: text(of: .passwordLoginMethod)
     case .email: text(of: .emailLoginMethod)
     case .apiKey: text(of: .apiKeyLoginMethod)
+    case .passkey: text(of: .passkeyLoginMethod)
     case .anonymous, .issuer:
       text(of: .issuerLoginMethod, ["issuer": .name(issuer ?? provider.issuer ?? provider.text)])
     }

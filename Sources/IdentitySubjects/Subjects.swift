@@ -23,7 +23,7 @@ package struct Subject: RowDecodable, Comparable, Sendable {
     switch provider {
     case .anonymous, .apiKey: return nil
     case .password, .linkedPassword, .email: self.init(email: name)
-    case .issuer: self.init(at: provider, name)
+    case .passkey, .issuer: self.init(at: provider, name)
     }
   }
 

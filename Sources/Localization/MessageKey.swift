@@ -123,7 +123,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
     secondFactorsRemovedNotice, newRecoveryCodesNoticeTitle, recoveryCodesMadeNotice,
     newSignInNoticeTitle, signedInNotice, accountDeletedNoticeTitle, deletedNotice
   // Words of notices.
-  case passwordLoginMethod, emailLoginMethod, apiKeyLoginMethod, issuerLoginMethod, resetAdvice,
+  case passwordLoginMethod, emailLoginMethod, apiKeyLoginMethod, passkeyLoginMethod,
+    issuerLoginMethod, resetAdvice,
     contactAdvice
 }
 

@@ -37,7 +37,8 @@ package struct AccountSummary: RowDecodable {
 
 package enum AccountSummaryQueries {
   /// The identities of the user that are not linked; the names are those of `IdentityProvider`.
-  private static let own: SQL = "i.provider in ('anonymous', 'password', 'email', 'api-key')"
+  private static let own: SQL =
+    "i.provider in ('anonymous', 'password', 'email', 'api-key', 'passkey')"
 
   /// Returns one row if the session is live.
   ///

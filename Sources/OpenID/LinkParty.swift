@@ -157,7 +157,7 @@ package enum UserLinkQueries {
           'password_hash', i.password_hash)
           order by i.created_at, i.identity_id), '[]')
         from identities i
-        where i.user_id = $1 and i.provider not in ('anonymous', 'api-key')),
+        where i.user_id = $1 and i.provider not in ('anonymous', 'api-key', 'passkey')),
       email_key(u.email),
       (select count(*) from identity_tokens t where t.user_id = $1 and not t.is_due) > 0
     from users u where u.user_id = $1 and u.app_id = $2

@@ -124,7 +124,7 @@ import WireKit
       json["email_verified"] = true
       json["has_password"] = true
     case .anonymous: json["type"] = "anonymous"
-    case .apiKey, .issuer:
+    case .apiKey, .passkey, .issuer:
       json["type"] = "external_id"
       json["external_id"] = .string(identity.subject)
     }

@@ -14,7 +14,7 @@ extension RESTWire {
       title: "Signing in",
       says: "These routes need no access token. Failures are limited, by address and by network.",
       operations: LoginResource.operations + ConnectionResource.ofApps + EmailResource.codes
-        + SecondFactorResource.signIn + EmailResource.verification
+        + PasskeyResource.signIn + SecondFactorResource.signIn + EmailResource.verification
         + PasswordResource.operations
     ),
     Chapter(
@@ -61,7 +61,7 @@ extension RESTWire {
     Chapter(
       title: "Identities and sessions",
       says: "The credentials, sessions and audit events of a user.",
-      operations: IdentityResource.operations + EmailResource.change
+      operations: IdentityResource.operations + PasskeyResource.operations + EmailResource.change
         + SecondFactorResource.operations + SessionResource.operations + KeyResource.ofApps
     ),
     Chapter(

@@ -8,6 +8,7 @@ import Sessions
 import EventLoop
 import HTTP
 import JSON
+import Passkeys
 import WireKit
 
 /// `/v1/login`, `/v1/register`, `/v1/token/refresh` and `/v1/logout`.
@@ -101,14 +102,15 @@ import WireKit
         .json(limit: 32_768),
         Variants(
           "Reauthentication", "A credential of the user.", byPassword, byCode, byToken,
-          byConnection, byKey
+          byConnection, byKey, byPasskey
         )
       ),
       gives: [.ok(.grant)],
       refuses: [
         .loginMethodDisabled, .wrongCredentials, .invalidCode, .invalidExternalToken,
         .issuerUnavailable, .unknownConnection, .connectionFailed, .connectionUnavailable,
-        .identityNotAllowed, .freshSignInUnproved, .tooManyAttempts,
+        .identityNotAllowed, .freshSignInUnproved, .tooManyAttempts, .passkeysOff, .passkeyInvalid,
+        .passkeyUnknown, .passkeyFlowExpired, .userVerificationMissing,
       ],
       summary: "Authenticate again, and continue in a new session"
     ) { (call, evidence) async throws(Failure) in
@@ -121,6 +123,9 @@ import WireKit
           call.user, by: token, for: nonce, call.context)
       case .service(let credential):
         session = try await NativeSignIn.reauthenticate(call.user, by: credential, call.context)
+      case .passkey(let flow, let credential):
+        let passkey = try await Passkeys.shown(credential, flow, call.context)
+        session = try await Sessions.reauthenticate(call.user, by: .passkey(passkey), call.context)
       }
       return try await response(.ok, session, call)
     },
@@ -169,6 +174,7 @@ import WireKit
     case own(ReauthenticationCredential)
     case token(String, nonce: String?)
     case service(ServiceCredential)
+    case passkey(flow: String, JSON)
   }
 
   private nonisolated static let byPassword = Variant(
@@ -197,6 +203,12 @@ import WireKit
   private nonisolated static let byKey = Variant(
     Fields("KeyEvidence", "An API key of the user.", provider: "api-key", .text("key", .keyOfUser))
   ) { Reauthentication.own(.apiKey($0)) }
+
+  private nonisolated static let byPasskey = Variant(
+    Fields(
+      "PasskeyEvidence", "The signature by a passkey of the user.", provider: "passkey",
+      .passkeyFlow, .credential)
+  ) { Reauthentication.passkey(flow: $0, $1) }
 
   nonisolated static func open<each Value: Sendable>(
     _ pattern: String,

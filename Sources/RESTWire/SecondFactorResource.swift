@@ -7,6 +7,7 @@ import Sessions
 import EventLoop
 import HTTP
 import JSON
+import Passkeys
 import WireKit
 
 /// `/v1/me/second-factors`, and the second step of a sign-in.
@@ -15,14 +16,33 @@ import WireKit
   nonisolated static let signIn: [Operation] = [
     LoginResource.open(
       "/v1/login/second-factor",
-      1_024,
+      PasskeyResource.limit,
       reads: Fields(
-        "SecondFactorCode", "A code that completes a sign-in.", .flow, .text("code", .code)
-      ),
+        "SecondStep",
+        "The proof that completes a sign-in: a code, or a passkey with the flow of its options.",
+        .flow,
+        .optional(.text("code", .code)),
+        .optional(
+          .text("passkey_flow", .text(1...4_096).saying("that of the options of the passkey"))),
+        .optional(.credential)
+      ).like(["flow": .string(Example.flow), "code": "123 456"]),
       gives: .ok(.grant),
-      refuses: [.invalidCode, .wrongCredentials, .mfaDisabled, .tooManyAttempts, .deviceFull],
-      "Complete a sign-in with a code of an authenticator app or a recovery code"
-    ) { (call, flow, code) async throws(Failure) in
+      refuses: [
+        .invalidCode, .wrongCredentials, .mfaDisabled, .tooManyAttempts, .deviceFull, .passkeysOff,
+        .passkeyInvalid, .passkeyUnknown, .passkeyFlowExpired, .userVerificationMissing,
+      ],
+      "Complete a sign-in with a code of an authenticator app, a recovery code or a passkey"
+    ) { (call, flow, code, passkeyFlow, credential) async throws(Failure) in
+      if let passkeyFlow, let credential, code == nil {
+        let passkey = try await Passkeys.shown(credential, passkeyFlow, call.context)
+        return try await LoginResource.response(
+          .ok, SecondFactorFlow.complete(flow, by: passkey, call.context), call)
+      }
+      guard let code, passkeyFlow == nil, credential == nil else {
+        throw .invalid([
+          FieldError("", "choice", "Send either code, or passkey_flow and credential.")
+        ])
+      }
       let done = try await SecondFactorFlow.complete(flow, by: code, call.context)
       return try await LoginResource.response(
         .ok, done.session, recoveryCodes: done.recoveryCodes, call

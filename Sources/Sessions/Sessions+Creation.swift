@@ -64,7 +64,7 @@ package enum SessionCreationQueries {
         select o.session_id from sessions o
         where o.user_id = $1 and (o.device_id <> $2 or $3::boolean) and o.ended_at is null
           and o.expires_at > now()
-        order by coalesce(o.key_id = $5, false), o.key_id is not null, o.refreshed_at desc,
+        order by coalesce(o.key_id = $5, false), o.provider = 'api-key', o.refreshed_at desc,
           o.session_id desc
         offset $4::bigint - 1 limit 100)))
     """)
@@ -105,7 +105,7 @@ package enum SessionCreationQueries {
 
   /// Writes the session.
   ///
-  /// - Parameter 11: the API key that signs in; null for none.
+  /// - Parameter 11: the API key or the passkey that signs in; null for another credential.
   /// - Parameter 12: when the user authenticated, in seconds since 1970; null for now.
   /// - Parameter 13: the style of its tokens.
   /// - Parameter 14: the authentication methods.
@@ -116,7 +116,7 @@ package enum SessionCreationQueries {
   /// - Parameter 19: the session at the issuer that has signed the user in; null if unknown.
   package static let insert = Statement<
     NoRow, UserID, SessionID, DeviceID, AppID, IdentityProvider, String, BinaryBytes, Duration,
-    String?, String?, APIKeyID?, Int?, String, String, ClientID?, String?, String?, Bool, String?
+    String?, String?, IdentityID?, Int?, String, String, ClientID?, String?, String?, Bool, String?
   >(
     "sessions.insert",
     """

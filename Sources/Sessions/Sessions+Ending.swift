@@ -40,8 +40,8 @@ extension Sessions {
     case all
     case one(SessionID)
     case others(than: SessionID?)
-    /// The sessions that an API key has created.
-    case opened(by: APIKeyID)
+    /// The sessions that an API key or a passkey has created.
+    case opened(by: IdentityID, sparing: SessionID?)
     /// The sessions in which the user has signed in by a provider, or by an address.
     case signedIn(by: IdentityProvider, sparing: SessionID?)
   }
@@ -64,13 +64,13 @@ extension Sessions {
   ) async throws(Failure) -> [SessionID] {
     var one: SessionID?
     var spared: SessionID?
-    var key: APIKeyID?
+    var key: IdentityID?
     var provider: IdentityProvider?
     switch which {
     case .all: break
     case .one(let session): one = session
     case .others(let session): spared = session
-    case .opened(let id): key = id
+    case .opened(let id, let session): (key, spared) = (id, session)
     case .signedIn(let name, let session): (provider, spared) = (name, session)
     }
     // Sessions are locked before places, as when a device forgets a user.

@@ -111,7 +111,7 @@ package enum SessionsQueries {
   /// Creates the session in place of one that this transaction has retired.
   ///
   /// It has the same device and scope. The session of an API key stays one, unless the key was
-  /// deleted. Returns no row if none was retired. Tokens of the old session
+  /// deleted. The session of a passkey stays one, unless the user shows another credential. Returns no row if none was retired. Tokens of the old session
   /// are of no use for the new one.
   /// - Parameter 3: the time of the transaction.
   /// - Parameter 4: the new one.
@@ -122,7 +122,7 @@ package enum SessionsQueries {
   /// - Parameter 14: as 19 there, for a credential.
   static let renew = Statement<
     LiveSession, UserID, SessionID, ServerTime, SessionID, IdentityProvider?, BinaryBytes, Duration,
-    String?, String?, APIKeyID?, Int?, String, String, String?
+    String?, String?, IdentityID?, Int?, String, String, String?
   >(
     "sessions.renew",
     """
@@ -131,12 +131,14 @@ package enum SessionsQueries {
       address, agent, key_id, authenticated_at, style, amr, issuer_session)
     select o.user_id, $4, o.device_id, o.app_id,
       case when k.key_id is null then coalesce($5, o.provider) else o.provider end, o.scope,
-      $6, now() + $7::interval, $8::inet, $9, coalesce(k.key_id, $10),
+      $6, now() + $7::interval, $8::inet, $9,
+      case when k.key_id is null and $5::text is not null then $10 else coalesce(k.key_id, p.passkey_id) end,
       case when $5::text is null then o.authenticated_at
         else least(coalesce(to_timestamp($11::bigint), now()), now()) end, $12,
       case when has_second_factor(o.amr) then o.amr else btrim(o.amr || ' ' || $13) end,
       case when $5::text is null then o.issuer_session else $14 end
     from sessions o left join api_keys k on k.user_id = $1 and k.key_id = o.key_id
+      left join passkeys p on p.user_id = $1 and p.passkey_id = o.key_id
     where o.user_id = $1 and o.session_id = $2 and o.ended_at = $3::timestamptz
     returning n.session_id, n.device_id, n.scope, n.refresh_generation, n.refresh_salt
     """)
@@ -218,11 +220,11 @@ package enum SessionsQueries {
   /// - Parameter 2: the one to end; null for all.
   /// - Parameter 3: the one to spare; null for none.
   /// - Parameter 4: why they end.
-  /// - Parameter 5: the API key that opened them; null for any credential.
+  /// - Parameter 5: the API key or the passkey that opened them; null for any credential.
   /// - Parameter 6: the provider of the identity that signed in; null for any. A code and a password
   ///   belong to one identity, and sessions do not tell passwords apart.
   static let end = Statement<
-    StandingSession, UserID, SessionID?, SessionID?, String, APIKeyID?, IdentityProvider?
+    StandingSession, UserID, SessionID?, SessionID?, String, IdentityID?, IdentityProvider?
   >(
     "sessions.end",
     """
@@ -232,7 +234,7 @@ package enum SessionsQueries {
         or \(.endsWithBrowser) and s.browser_id = (
           select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
       and ($3::text is null or s.session_id <> $3)
-      and ($5::text is null or s.provider = 'api-key' and coalesce(s.key_id, $5) = $5)
+      and ($5::text is null or s.key_id = $5)
       and ($6::text is null or s.provider = $6
         or $6 in ('password', 'linked-password', 'email')
           and s.provider in ('password', 'email'))

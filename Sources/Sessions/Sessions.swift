@@ -227,7 +227,7 @@ package enum StandingSessionQueries {
 }
 
 extension Sessions {
-  /// Revokes API keys and linked identities, and records that.
+  /// Revokes API keys, passkeys and linked identities, and records that.
   ///
   /// The caller also ends sessions, which removes the user from devices.
   /// - Throws: `.databaseUnavailable`.
@@ -263,7 +263,8 @@ package enum CredentialRevocationQueries {
   static let removeKeys = Statement<NoRow, UserID>(
     "credential_revocations.remove_keys",
     """
-    with keys as (delete from api_keys where user_id = $1)
+    with keys as (delete from api_keys where user_id = $1),
+      passkeys as (delete from passkeys where user_id = $1)
     update users set version = version + 1, updated_at = now() where user_id = $1
     """)
 }
@@ -343,7 +344,7 @@ extension Sessions {
       context.app.sessionSettings.sessionLifetime,
       context.address.text,
       context.agent,
-      credential?.apiKey,
+      credential?.opener,
       credential?.authenticatedAt,
       style.name,
       methods,

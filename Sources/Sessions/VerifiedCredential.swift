@@ -14,6 +14,8 @@ package struct VerifiedCredential: Sendable {
     /// The subject at an issuer; the provider is `jwt:` and the issuer.
     case token(provider: IdentityProvider, subject: String)
     case apiKey(APIKeyID)
+    /// A passkey, whose authenticator has verified the user.
+    case passkey(IdentityID)
   }
 
   package let user: UserID
@@ -45,6 +47,7 @@ package struct VerifiedCredential: Sendable {
       case .password, .linkedPassword: .password(hash: evidence)
       case .email: .email(key: evidence)
       case .apiKey: .apiKey(APIKeyID(trusted: evidence))
+      case .passkey: .passkey(IdentityID(trusted: evidence))
       case .issuer: .token(provider: provider, subject: evidence)
       }
     self.init(of: user, kind, at: authenticatedAt)
@@ -59,6 +62,7 @@ package struct VerifiedCredential: Sendable {
     case .email: .email
     case .token(let provider, _): provider
     case .apiKey: .apiKey
+    case .passkey: .passkey
     }
   }
 
@@ -70,14 +74,25 @@ package struct VerifiedCredential: Sendable {
     case .email(let key): key
     case .token(_, let subject): subject
     case .apiKey(let id): id.text
+    case .passkey(let id): id.text
     }
   }
 
   package var apiKey: APIKeyID? { if case .apiKey(let id) = kind { id } else { nil } }
 
+  /// The identity whose sessions end with it, an API key or a passkey; nil for another credential.
+  package var opener: IdentityID? {
+    switch kind {
+    case .apiKey(let id): IdentityID(trusted: id.text)
+    case .passkey(let id): id
+    case .anonymous, .password, .email, .token: nil
+    }
+  }
+
   /// The authentication methods of the session.
   ///
-  /// - Source: RFC 8176 section 2, for `pwd` and `otp`.
+  /// A passkey proves possession of a key and the user's verification, so it is two factors.
+  /// - Source: RFC 8176 section 2, except `fed` and `key`.
   package var methods: String {
     switch kind {
     case .anonymous: ""
@@ -85,13 +100,14 @@ package struct VerifiedCredential: Sendable {
     case .email: "otp"
     case .token: "fed"
     case .apiKey: "key"
+    case .passkey: "pop user mfa"
     }
   }
 
   /// Whether a sign-in by it asks for a second factor.
   package var takesSecondFactor: Bool {
     switch kind {
-    case .anonymous, .apiKey: false
+    case .anonymous, .apiKey, .passkey: false
     case .password, .email, .token: true
     }
   }
@@ -109,6 +125,7 @@ package struct VerifiedCredential: Sendable {
       case .token(let provider, let subject):
         transaction.send(CredentialQueries.identity, user, provider, subject)
       case .apiKey(let id): transaction.send(CredentialQueries.apiKey, user, id)
+      case .passkey(let id): transaction.send(CredentialQueries.passkey, user, id)
       }
     return { () async throws(Failure) in try await sent.rows(undone: .wrongCredentials) }
   }
@@ -149,5 +166,12 @@ package enum CredentialQueries {
     select require((select blocked_at is null from users where user_id = $1)
       and exists (
         select 1 from api_keys where user_id = $1 and key_id = $2 and disabled_at is null))
+    """)
+
+  static let passkey = Statement<NoRow, UserID, IdentityID>(
+    "credentials.passkey",
+    """
+    select require((select blocked_at is null from users where user_id = $1)
+      and exists (select 1 from passkeys where user_id = $1 and passkey_id = $2))
     """)
 }

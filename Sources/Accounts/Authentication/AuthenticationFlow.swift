@@ -18,7 +18,7 @@ import Tenancy
 ///
 /// Parra's SDK sends neither. There, the code works only from the network that asked for it.
 @EventLoop package struct AuthenticationFlow {
-  enum Purpose: String, Sendable {
+  package enum Purpose: String, Sendable {
     case signIn = "sign_in"
     /// A sign-in by a code that names its address instead of the flow.
     case passwordless
@@ -148,7 +148,7 @@ import Tenancy
   ///   - context: the context of the request.
   /// - Throws: `.invalidCode` for a wrong code, a flow that has ended or one of another purpose;
   ///   `.databaseUnavailable`.
-  init(
+  package init(
     _ code: String, _ text: String, for purposes: [Purpose], _ context: RequestContext
   ) async throws(Failure) {
     let master = context.keys.master
@@ -188,7 +188,7 @@ package typealias FlowID = ID<AuthenticationFlow>
 package typealias FlowPlace = ID<AuthenticationFlow.Place>
 
 extension FlowPlace {
-  init(of user: UserID) { self.init(trusted: user.text) }
+  package init(of user: UserID) { self.init(trusted: user.text) }
   init(of address: EmailAddress) { self.init(hashing: address.key) }
 }
 

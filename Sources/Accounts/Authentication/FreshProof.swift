@@ -9,7 +9,7 @@ import JSON
 import Postgres
 
 /// A credential that a user sends, in a live session, to authenticate again.
-package enum ReauthenticationCredential: Sendable {
+package enum ReauthenticationCredential {
   case password(String)
   /// A mailed code, and its flow.
   case code(String, flow: String)
@@ -18,6 +18,7 @@ package enum ReauthenticationCredential: Sendable {
   case apiKey(String)
   /// An identity whose owner has just authenticated at its issuer, as the caller has checked.
   case identity(ExternalTokens.Identity)
+  case passkey(ShownPasskey)
 
   fileprivate var provider: String {
     switch self {
@@ -25,6 +26,7 @@ package enum ReauthenticationCredential: Sendable {
     case .code: "email"
     case .token, .identity: "jwt"
     case .apiKey: "api-key"
+    case .passkey: "passkey"
     }
   }
 }
@@ -98,9 +100,10 @@ extension Sessions {
     try await RateLimits.countChange(of: user, context)
     // One limit for all kinds of credentials: the access token may be stolen.
     let limiter = Users.passwordLimiter(of: user, context)
-    let (verified, flow): (VerifiedCredential, AuthenticationFlow?)
+    let verified: VerifiedCredential
+    let write: SignIn.Writes
     do throws(Failure) {
-      (verified, flow) = try await limiter.attempt { () async throws(Failure) in
+      (verified, write) = try await limiter.attempt { () async throws(Failure) in
         try await verify(evidence, of: user, context)
       }
     } catch {
@@ -114,8 +117,10 @@ extension Sessions {
     let live = try await limiter.complete { () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
         try await Sessions.lockUser(user, in: transaction)
-        try await flow?.use(in: transaction)
-        let live = try await renew(user, by: verified, as: style, "reauthenticate", in: transaction)
+        try await write(transaction)()
+        let methods = verified.opener != nil && verified.apiKey == nil ? verified.methods : ""
+        let live = try await renew(
+          user, by: verified, secondFactor: methods, as: style, "reauthenticate", in: transaction)
         try await limiter.succeed(in: transaction)
         event("reauthenticate", evidence, user, live.session).record(in: transaction)
         return live
@@ -126,12 +131,12 @@ extension Sessions {
 
   @EventLoop private static func verify(
     _ evidence: ReauthenticationCredential, of user: UserID, _ context: RequestContext
-  ) async throws(Failure) -> (VerifiedCredential, AuthenticationFlow?) {
+  ) async throws(Failure) -> (VerifiedCredential, SignIn.Writes) {
     switch evidence {
     case .password(let password):
       try context.requireOpen(.password)
       let hash = try await Users.verify(password, of: user, context)
-      return (VerifiedCredential(of: user, .password(hash: hash)), nil)
+      return (VerifiedCredential(of: user, .password(hash: hash)), SignIn.noWrites)
     case .code(let code, let flow):
       try context.requireOpen(.emailCode)
       let flow = try await AuthenticationFlow(code, flow, for: [.signIn], context)
@@ -139,7 +144,14 @@ extension Sessions {
       guard let account = try await Accounts.find(flow.address, context),
         account.user == user, !account.isTakenOverByMail
       else { throw .invalidCode }
-      return (VerifiedCredential(of: user, .email(key: flow.address.key)), flow)
+      let credential = VerifiedCredential(of: user, .email(key: flow.address.key))
+      return (
+        credential,
+        { transaction async throws(Failure) in
+          try await flow.use(in: transaction)
+          return { () async throws(Failure) in }
+        }
+      )
     case .token(let token, let nonce):
       try context.requireOpen(.jwt)
       let external = try await context.external.identity(of: token, for: nonce, context)
@@ -152,15 +164,19 @@ extension Sessions {
             + "issuer, or sign in again"
         )
       }
-      return (try await credential(of: external, of: user, at: authenticatedAt, context), nil)
+      let credential = try await credential(of: external, of: user, at: authenticatedAt, context)
+      return (credential, SignIn.noWrites)
     case .identity(let external):
-      return (
-        try await credential(of: external, of: user, at: external.authenticatedAt, context), nil
-      )
+      let time = external.authenticatedAt
+      let credential = try await credential(of: external, of: user, at: time, context)
+      return (credential, SignIn.noWrites)
+    case .passkey(let passkey):
+      guard passkey.credential.user == user else { throw .wrongCredentials }
+      return (passkey.credential, passkey.write)
     case .apiKey(let text):
       let key = try await APIKeys.use(text, context)
       guard key.owner == user else { throw .wrongCredentials }
-      return (VerifiedCredential(of: user, .apiKey(key.id)), nil)
+      return (VerifiedCredential(of: user, .apiKey(key.id)), SignIn.noWrites)
     }
   }
 

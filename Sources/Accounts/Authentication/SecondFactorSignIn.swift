@@ -7,7 +7,7 @@ package import Runtime
 package import Sessions
 import Tenancy
 
-/// The second step of a sign-in: a code, after a credential was verified.
+/// The second step of a sign-in: a code or a passkey, after a credential was verified.
 ///
 /// The flow keeps the credential, which is checked again when the session is created.
 @EventLoop package enum SecondFactorFlow {
@@ -29,9 +29,9 @@ import Tenancy
   /// - Returns: the statement; nil if no user needs a second step after this kind of credential.
   static func sendIsEnrolled(
     after credential: VerifiedCredential, in transaction: Transaction
-  ) -> Sent<Bool>? {
+  ) -> Sent<EnrolledFactors>? {
     guard mayFollow(credential, in: transaction) else { return nil }
-    return transaction.send(SecondFactorQueries.isEnrolled, credential.user)
+    return transaction.send(SecondFactorQueries.enrolled, credential.user)
   }
 
   /// Returns whether a second step may follow this kind of credential.
@@ -60,8 +60,8 @@ import Tenancy
 
   /// Begins the second step of a sign-in, if the credential is not enough for a session.
   ///
-  /// A user with a factor must enter a code. Without one, the user must enroll a factor if the app
-  /// requires it.
+  /// A user with an authenticator app must enter a code, or use a passkey. A passkey alone asks for
+  /// a second step only if the app requires one. A user without either must enroll a factor then.
   /// - Parameters:
   ///   - credential: the credential of the first step.
   ///   - enrolled: the statement of `sendIsEnrolled`.
@@ -69,13 +69,17 @@ import Tenancy
   /// - Returns: `.additionalFactorRequired` with a flow; nil if the credential is enough.
   /// - Throws: `.databaseUnavailable`.
   static func begin(
-    after credential: VerifiedCredential, _ enrolled: Sent<Bool>, in transaction: Transaction
+    after credential: VerifiedCredential, _ enrolled: Sent<EnrolledFactors>,
+    in transaction: Transaction
   ) async throws(Failure) -> Failure? {
     let context = transaction.context
-    let isEnrolled = try await enrolled.rows().first == true
-    guard isEnrolled || context.app.sessionSettings.mfa == .required else { return nil }
+    let found = try await enrolled.rows().first
+    let hasApp = found?.hasApp == true
+    guard hasApp || context.app.sessionSettings.mfa == .required else { return nil }
+    let usesPasskey = found?.hasPasskey == true && context.app.passkeySettings.isOpen
+    let methods = (hasApp ? ["totp", "recovery_code"] : []) + (usesPasskey ? ["passkey"] : [])
     let (flow, place) = (FlowID(), FlowPlace(of: credential.user))
-    let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
+    let purpose: AuthenticationFlow.Purpose = methods.isEmpty ? .enroll : .secondFactor
     let app = context.app.id
     _ = transaction.send(SecondFactorFlowQueries.makeRoom, place, limit)
     _ = transaction.send(
@@ -84,7 +88,7 @@ import Tenancy
     )
     return .additionalFactorRequired(
       flow: Credential(.flow, of: flow, part: place).text(context.keys.master),
-      methods: isEnrolled ? ["totp", "recovery_code"] : ["enroll"], lifetime: lifetime
+      methods: methods.isEmpty ? ["enroll"] : methods, lifetime: lifetime
     )
   }
 
@@ -106,7 +110,8 @@ import Tenancy
   ) async throws(Failure) -> (session: OpenSession, recoveryCodes: [String]) {
     let (place, flow) = try ids(of: text, context)
     let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
-    guard let row = spent.first, let step = SecondStep(row, of: flow, at: place, code, context)
+    guard let row = spent.first,
+      let step = SecondStep(row, of: flow, at: place, .code(code), context)
     else { throw .invalidCode }
     let user = step.credential.user
     let limiter = try await SecondFactors.limiter(of: code, by: user, context)
@@ -125,6 +130,30 @@ import Tenancy
       try await SecondFactors.recordFailure(of: user, context)
       throw .invalidCode
     }
+  }
+
+  /// Signs in by a passkey as the second factor.
+  ///
+  /// - Parameters:
+  ///   - text: the flow, as the first step has returned it.
+  ///   - passkey: the passkey that the user has shown.
+  ///   - style: the style of the wire's sessions.
+  ///   - context: the context of the request.
+  /// - Returns: the session.
+  /// - Throws: `.invalidCode` for a flow that is finished, expired, of another user, or that enrolls a
+  ///   factor; `.wrongCredentials` if the credential of the first step is not valid any more, errors
+  ///   of the passkey's writes, `.tooManyRequests`, `.deviceFull`, `.databaseUnavailable`.
+  package static func complete(
+    _ text: String, by passkey: ShownPasskey, as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
+    let (place, flow) = try ids(of: text, context)
+    let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
+    guard let row = spent.first,
+      let step = SecondStep(row, of: flow, at: place, .passkey(passkey), context)
+    else { throw .invalidCode }
+    return try await SignIn.complete(
+      step.credential, secondFactor: passkey.credential.methods, as: style, context, step.write)
   }
 
   /// Begins to enroll a factor in a flow of an app that requires one.
@@ -225,25 +254,45 @@ package enum SecondFactorFlowQueries {
     """)
 }
 
-/// The second step of a sign-in: a code, and the credential that its flow has kept.
+/// A passkey whose signature is right, and the writes that use it once.
+package struct ShownPasskey {
+  package let credential: VerifiedCredential
+  /// Undoes the transaction if the signature was used before, or the passkey is gone.
+  package let write: SignIn.Writes
+
+  package init(_ credential: VerifiedCredential, _ write: @escaping SignIn.Writes) {
+    (self.credential, self.write) = (credential, write)
+  }
+}
+
+/// The second step of a sign-in: its proof, and the credential that its flow has kept.
 @EventLoop final class SecondStep {
+  /// The proof that the user shows.
+  enum Proof {
+    case code(String)
+    case passkey(ShownPasskey)
+  }
+
   let credential: VerifiedCredential
   /// The new recovery codes, once the step has enrolled a factor.
   private(set) var recoveryCodes: [String] = []
   private let flow: FlowID
   private let place: FlowPlace
-  private let code: String
+  private let proof: Proof
   /// Whether the code confirms a new factor.
   private let enrolls: Bool
   private let context: RequestContext
 
-  /// Returns nil for a flow of another purpose.
+  /// Returns nil for a flow of another purpose, and for a passkey of another user.
   init?(
-    _ row: FlowRow, of flow: FlowID, at place: FlowPlace, _ code: String, _ context: RequestContext
+    _ row: FlowRow, of flow: FlowID, at place: FlowPlace, _ proof: Proof, _ context: RequestContext
   ) {
-    switch AuthenticationFlow.Purpose(rawValue: row.purpose) {
-    case .secondFactor: enrolls = false
-    case .enroll: enrolls = true
+    switch (AuthenticationFlow.Purpose(rawValue: row.purpose), proof) {
+    case (.secondFactor, .code): enrolls = false
+    case (.enroll, .code): enrolls = true
+    case (.secondFactor, .passkey(let passkey))
+    where passkey.credential.user.text.hasSameBytes(as: place.text):
+      enrolls = false
     default: return nil
     }
     guard let provider = row.provider, let evidence = row.evidence else { return nil }
@@ -251,23 +300,33 @@ package enum SecondFactorFlowQueries {
       of: UserID(trusted: place.text), provider: provider, evidence: evidence,
       at: row.authenticatedAt, issuerSession: row.issuerSession
     )
-    (self.flow, self.place, self.code, self.context) = (flow, place, code, context)
+    (self.flow, self.place, self.proof, self.context) = (flow, place, proof, context)
   }
 
-  /// Verifies the code, and finishes the flow.
+  /// Verifies the proof, and finishes the flow.
   ///
   /// - Returns: a function that waits, and throws `.invalidCode` if another request has finished it.
   func write(in transaction: Transaction) async throws(Failure) -> Completion {
+    let shown = try await use(in: transaction)
+    let finished = transaction.send(SecondFactorFlowQueries.finish, place, context.app.id, flow)
+    return { () async throws(Failure) in
+      try await shown?()
+      try await finished.rows(undone: .invalidCode)
+    }
+  }
+
+  /// Uses the proof up, or enrolls a factor by it.
+  private func use(in transaction: Transaction) async throws(Failure) -> Completion? {
     let user = credential.user
-    if enrolls {
+    switch proof {
+    case .passkey(let passkey): return try await passkey.write(transaction)
+    case .code(let code) where enrolls:
       try SecondFactors.requireOffered(context)
       let factors = try await SecondFactorFlow.lockedFactors(of: user, in: transaction)
       guard let factor = factors.first else { throw .invalidCode }
       recoveryCodes = try await SecondFactors.confirm(factor, by: code, of: user, in: transaction)
-    } else {
-      try await SecondFactors.use(code, of: user, in: transaction)
+    case .code(let code): try await SecondFactors.use(code, of: user, in: transaction)
     }
-    let finished = transaction.send(SecondFactorFlowQueries.finish, place, context.app.id, flow)
-    return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }
+    return nil
   }
 }

@@ -1,21 +1,21 @@
 import Delivery
-import RateLimiting
+package import RateLimiting
 import Tenancy
-import Runtime
-import Sessions
-import EventLoop
+package import Runtime
+package import Sessions
+package import EventLoop
 import JSON
 import Postgres
 
 /// The last step of every sign-in: a verified credential becomes a session.
-@EventLoop enum SignIn {
+@EventLoop package enum SignIn {
   /// The writes of one sign-in method, in the transaction of the sign-in.
   ///
   /// The user is locked, and the session is not written yet. The function returns another one, which
   /// waits for the statements. Both may run several times, after a rollback that undoes all effects.
-  typealias Writes = @EventLoop (Transaction) async throws(Failure) -> Completion
+  package typealias Writes = @EventLoop (Transaction) async throws(Failure) -> Completion
 
-  nonisolated static let noWrites: Writes = { _ in { () async throws(Failure) in } }
+  package nonisolated static let noWrites: Writes = { _ in { () async throws(Failure) in } }
 
   /// Creates a session for a verified credential, and returns it.
   ///
@@ -31,7 +31,7 @@ import Postgres
   /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` if the credential is
   ///   not valid any more, `.tooManyRequests` after too many sign-ins, `.deviceUnknown`,
   ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`, and errors of the writes.
-  static func complete(
+  package static func complete(
     _ credential: VerifiedCredential, secondFactor methods: String = "",
     countedBy limiter: FailureLimiter? = nil, as style: SessionStyle, _ context: RequestContext,
     _ write: Writes = noWrites
@@ -177,7 +177,7 @@ import Postgres
       style.party?.lifetime ?? settings.sessionLifetime,
       context.address.text,
       context.agent,
-      credential.apiKey,
+      credential.opener,
       credential.authenticatedAt,
       style.name,
       methods,

@@ -99,7 +99,9 @@ import Tenancy
       let change: SecurityNotice = isDisabled ? .keyDisabled : .keyEnabled
       try await change.record(of: user, in: transaction)
       guard isDisabled else { return }
-      try await Sessions.end(.opened(by: key), of: user, "api_key_disable", in: transaction)
+      let opener = IdentityID(trusted: key.text)
+      try await Sessions.end(
+        .opened(by: opener, sparing: nil), of: user, "api_key_disable", in: transaction)
     }
   }
 

@@ -41,7 +41,7 @@ package import Tenancy
   /// of the old one, and whether it is new.
   /// - Returns: the new session.
   /// - Throws: `.additionalFactorRequired` (the identity is linked), errors of `write` and of `renew`.
-  static func link(
+  package static func link(
     _ provider: IdentityProvider, to user: UserID, as style: SessionStyle,
     _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential?, isNew: Bool)
@@ -230,20 +230,19 @@ package import Tenancy
       }
       _ = transaction.send(IdentitiesQueries.unlink, user, identity, isAddress)
       if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
-      let isKey = found.provider == .apiKey
-      try await Sessions.end(
-        isKey
-          ? .opened(by: APIKeyID(trusted: identity.text))
-          : .signedIn(by: found.provider, sparing: context.principal.session),
-        of: user,
-        isKey ? "api_key_delete" : "unlink",
-        in: transaction
-      )
+      let own = context.principal.session
+      let (ended, reason): (Sessions.Ending, String) =
+        switch found.provider {
+        case .apiKey: (.opened(by: identity, sparing: nil), "api_key_delete")
+        case .passkey: (.opened(by: identity, sparing: own), "unlink")
+        default: (.signedIn(by: found.provider, sparing: own), "unlink")
+        }
+      try await Sessions.end(ended, of: user, reason, in: transaction)
     }
   }
 }
 
-/// An identity of a user: an address, a subject at an issuer, or an API key.
+/// An identity of a user: an address, a subject at an issuer, an API key or a passkey.
 package struct IdentityInfo: RowDecodable {
   package let id: IdentityID
   package let provider: IdentityProvider
@@ -356,7 +355,7 @@ package enum IdentitiesQueries {
     """
     select count(*) from identities
     where user_id = $1 and provider not in (
-      'anonymous', 'password', 'linked-password', 'email', 'api-key')
+      'anonymous', 'password', 'linked-password', 'email', 'api-key', 'passkey')
     """)
 
   /// Returns until when a user can restore an address; no row if it cannot.
@@ -374,7 +373,7 @@ package enum IdentitiesQueries {
     """)
 
   /// Returns one row if the user has more than what a guest can have.
-  static let isNoGuest = Statement<String, UserID>(
+  package static let isNoGuest = Statement<String, UserID>(
     "identities.is_no_guest",
     """
     select identity_id from identities
@@ -410,6 +409,8 @@ package enum IdentitiesQueries {
       delete from identities where user_id = $1 and identity_id = $2
     ), key as (
       delete from api_keys where user_id = $1 and key_id = $2
+    ), passkey as (
+      delete from passkeys where user_id = $1 and passkey_id = $2
     ), tokens as (
       update identity_tokens set is_due = true where user_id = $1 and identity_id = $2
     )

@@ -180,7 +180,7 @@ package enum ProfileQueries {
   /// Returns one row if the session is live.
   ///
   /// Served by the primary keys of sessions and users.
-  static let read = Statement<Profile, UserID, Principal>(
+  package static let read = Statement<Profile, UserID, Principal>(
     "profile.read",
     """
     select \(.profile) from users c where \(.isAuthorized)

@@ -168,7 +168,7 @@ package enum UsersQueries {
   /// - Parameter 3: whether it is anonymous.
   /// - Parameter 4: members of the profile.
   /// - Parameter 5: the address; null without one.
-  static let create = Statement<NoRow, UserID, AppID, Bool, TextBytes, String?>(
+  package static let create = Statement<NoRow, UserID, AppID, Bool, TextBytes, String?>(
     "users.create",
     """
     insert into users (user_id, app_id, anonymous, email, name, given_name, family_name, nickname,

@@ -149,7 +149,7 @@ struct IdentityObject {
     case .email:
       self.init("email", known, ClientSettings.Connection.emailCode.auth0Name, identity)
     case .anonymous: self.init("anonymous", known, "anonymous", identity)
-    case .apiKey, .issuer:
+    case .apiKey, .passkey, .issuer:
       if let connection = connections.connection(of: identity.provider) {
         self.init(
           connections.auth0Provider(of: connection), "|" + identity.subject,

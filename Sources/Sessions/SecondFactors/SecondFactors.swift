@@ -207,6 +207,17 @@ package struct StoredFactor: RowDecodable {
   }
 }
 
+/// The proofs that a user has for a second step.
+package struct EnrolledFactors: RowDecodable {
+  package let hasApp: Bool
+  package let hasPasskey: Bool
+
+  package init(from row: Row) throws(DatabaseError) {
+    hasApp = try row.bool(0)
+    hasPasskey = try row.bool(1)
+  }
+}
+
 package enum SecondFactorQueries {
   static let removeUnconfirmed = Statement<NoRow, UserID>(
     "second_factors.remove_unconfirmed",
@@ -245,6 +256,14 @@ package enum SecondFactorQueries {
     "second_factors.is_enrolled",
     """
     select exists (select 1 from second_factors where user_id = $1 and confirmed_at is not null)
+    """)
+
+  /// Returns whether the user has a confirmed authenticator app, and whether a passkey.
+  package static let enrolled = Statement<EnrolledFactors, UserID>(
+    "second_factors.enrolled",
+    """
+    select exists (select 1 from second_factors where user_id = $1 and confirmed_at is not null),
+      exists (select 1 from passkeys where user_id = $1)
     """)
 
   /// Undoes the transaction if the user has a confirmed factor.

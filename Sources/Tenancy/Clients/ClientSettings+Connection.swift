@@ -83,7 +83,7 @@ extension ClientSettings {
       switch provider {
       case .password, .linkedPassword: self = .password
       case .email: self = .emailCode
-      case .anonymous, .apiKey, .issuer: return nil
+      case .anonymous, .apiKey, .passkey, .issuer: return nil
       }
     }
   }

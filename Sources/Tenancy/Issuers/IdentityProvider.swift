@@ -15,6 +15,8 @@ package enum IdentityProvider: Sendable {
   /// An address, to which codes are mailed.
   case email
   case apiKey
+  /// A passkey, which is a WebAuthn credential.
+  case passkey
   /// An issuer of tokens: the stored text, such as `jwt:https://issuer.example.com`.
   case issuer(String)
 
@@ -29,6 +31,7 @@ package enum IdentityProvider: Sendable {
       case "linked-password": .linkedPassword
       case "email": .email
       case "api-key": .apiKey
+      case "passkey": .passkey
       default: .issuer(text)
       }
   }
@@ -45,6 +48,7 @@ package enum IdentityProvider: Sendable {
     case .linkedPassword: "linked-password"
     case .email: "email"
     case .apiKey: "api-key"
+    case .passkey: "passkey"
     case .issuer(let text): text
     }
   }
@@ -53,7 +57,7 @@ package enum IdentityProvider: Sendable {
   package var isAddress: Bool {
     switch self {
     case .password, .email: true
-    case .anonymous, .linkedPassword, .apiKey, .issuer: false
+    case .anonymous, .linkedPassword, .apiKey, .passkey, .issuer: false
     }
   }
 

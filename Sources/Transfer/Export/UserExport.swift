@@ -94,7 +94,7 @@ package enum UserExportQueries {
           'profile', nullif(i.profile - 'id', '{}'),
           'password_hash', case when $4::boolean then i.password_hash end)) order by i.created_at, i.identity_id)
         from identities i where i.user_id = u.user_id
-          and i.provider not in ('anonymous', 'api-key')), '')
+          and i.provider not in ('anonymous', 'api-key', 'passkey')), '')
       || coalesce((select string_agg(',"' || d.kind || '":' || d.body::text, '' order by d.kind)
         from documents d where d.user_id = u.user_id and d.deleted_at is null), '')
       || coalesce((select ',"properties":' || json_object_agg(p.key, p.value::json order by p.key)

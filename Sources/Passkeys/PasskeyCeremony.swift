@@ -1,0 +1,136 @@
+import Accounts
+import Encoding
+package import EventLoop
+import JSON
+import Postgres
+package import Runtime
+import Tenancy
+import WebAuthn
+
+/// A ceremony that has begun: encrypted, so that its beginning writes nothing.
+///
+/// Its use writes a row into `authentication_flows`, so that it is used once.
+package struct PasskeyCeremony: Sendable {
+  package enum Purpose: String, Sendable {
+    /// A sign-in, its second step, or a reauthentication.
+    case signIn = "sign_in"
+    /// A new user.
+    case register
+    /// A passkey for the user of the session.
+    case add
+  }
+
+  package let purpose: Purpose
+  let challenge: [UInt8]
+  /// The domain for which the app had passkeys made at the beginning.
+  let relyingPartyID: String
+  /// The user who gets the passkey; nil for a sign-in.
+  package let user: UserID?
+  /// What the new user has stated; nil unless it registers.
+  let registration: PasskeyRegistration?
+
+  /// How long a ceremony is open: longer than browsers wait for the user.
+  package static let lifetime = Duration.seconds(600)
+  /// The longest text, in bytes.
+  private static let longest = 4_096
+
+  init(
+    _ purpose: Purpose, of user: UserID? = nil, for registration: PasskeyRegistration? = nil,
+    in app: App
+  ) {
+    (self.purpose, self.user, self.registration) = (purpose, user, registration)
+    relyingPartyID = app.passkeySettings.relyingPartyID
+    challenge = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+  }
+
+  /// Returns the text for the client.
+  ///
+  /// - Throws: `.internalError` if it cannot be encrypted.
+  @EventLoop package func text(_ context: RequestContext) throws(Failure) -> String {
+    var json = JSONObject()
+    json["purpose"] = .string(purpose.rawValue)
+    json["challenge"] = .string(challenge.base64URL)
+    json["rp_id"] = .string(relyingPartyID)
+    json["user"] = user.map { .string($0.text) }
+    json["registration"] = registration.map { .object($0.json) }
+    return try context.keys.master.sealedText(json, as: Self.name(context), for: Self.lifetime)
+  }
+
+  /// Reads the text that a client returns.
+  ///
+  /// - Throws: `.passkeyFlowExpired` if it is forged, has expired, or is of another app or purpose;
+  ///   also if the app has passkeys made for another domain by now.
+  @EventLoop package init(
+    _ text: String, for purpose: Purpose, _ context: RequestContext
+  ) throws(Failure) {
+    guard text.utf8.count <= Self.longest,
+      let (json, hasExpired) = context.keys.master.openedText(text, as: Self.name(context)),
+      !hasExpired, json["purpose"] == .string(purpose.rawValue),
+      let challenge = json["challenge"]?.string.flatMap({ [UInt8](base64URL: $0) }),
+      let relyingPartyID = json["rp_id"]?.string,
+      relyingPartyID.hasSameBytes(as: context.app.passkeySettings.relyingPartyID)
+    else { throw .passkeyFlowExpired }
+    (self.purpose, self.challenge, self.relyingPartyID) = (purpose, challenge, relyingPartyID)
+    user = json["user"]?.string.flatMap { UserID($0) }
+    registration = json["registration"]?.object.map(PasskeyRegistration.init)
+  }
+
+  /// Sends the row that uses the ceremony up.
+  ///
+  /// - Parameters:
+  ///   - user: the user whom the ceremony concerns.
+  ///   - transaction: the transaction.
+  /// - Returns: a function that waits, and throws `.passkeyInvalid` if it was used before.
+  @EventLoop func use(by user: UserID, in transaction: Transaction) -> Completion {
+    let used = transaction.send(
+      PasskeyCeremonyQueries.use, FlowPlace(of: user), transaction.app.id,
+      FlowID(hashing: challenge.base64URL), Self.lifetime)
+    return { () async throws(Failure) in try await used.rows(undone: .passkeyInvalid) }
+  }
+
+  /// The app, as authenticators know it.
+  @EventLoop func relyingParty(_ context: RequestContext) -> RelyingParty {
+    RelyingParty(id: relyingPartyID, origins: context.app.passkeySettings.origins)
+  }
+
+  @EventLoop private static func name(_ context: RequestContext) -> String {
+    "passkey \(context.app.id)"
+  }
+}
+
+/// What a new user states at the beginning of a registration by passkey.
+package struct PasskeyRegistration: Sendable {
+  /// The address as the user wrote it; nil for none.
+  package let email: String?
+  package let name: String?
+  /// The flow whose code verifies the address; nil if none is needed.
+  var codeFlow: String?
+
+  package init(email: String?, name: String?) { (self.email, self.name) = (email, name) }
+
+  fileprivate init(_ json: JSONObject) {
+    email = json["email"]?.string
+    name = json["name"]?.string
+    codeFlow = json["flow"]?.string
+  }
+
+  fileprivate var json: JSONObject {
+    var json = JSONObject()
+    json["email"] = email.map(JSON.string)
+    json["name"] = name.map(JSON.string)
+    json["flow"] = codeFlow.map(JSON.string)
+    return json
+  }
+}
+
+package enum PasskeyCeremonyQueries {
+  /// Writes the row of a used ceremony; undoes the transaction if it is there.
+  static let use = Statement<NoRow, FlowPlace, AppID, FlowID, Duration>(
+    "passkey_ceremonies.use",
+    """
+    insert into authentication_flows as f (place, app_id, flow_id, purpose, tries, expires_at)
+    values ($1, $2, $3, 'passkey', 0, now() + $4::interval)
+    on conflict (place, flow_id) do update
+    set tries = case when require(f.tries < 0) then 0 end
+    """)
+}

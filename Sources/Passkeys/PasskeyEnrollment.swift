@@ -1,0 +1,322 @@
+import Accounts
+import Delivery
+import Encoding
+import EventLoop
+import IdentitySubjects
+package import JSON
+import Postgres
+import RateLimiting
+package import Runtime
+package import Sessions
+import Tenancy
+import WebAuthn
+
+/// New passkeys, of new users and of users who are signed in.
+extension Passkeys {
+  /// The lengths that a name of a passkey may have, in characters.
+  package nonisolated static let nameLengths = 1...64
+  /// The most transports that are stored.
+  private nonisolated static let mostTransports = 8
+
+  // MARK: New users
+
+  /// Begins the registration of a user who signs in with a passkey.
+  ///
+  /// With `verify_first` it mails a code to the address. The result is the same for every address.
+  /// - Throws: `.invalid`, `.signUpClosed`, `.mailNotConfigured`, `.passkeysOff`,
+  ///   `.tooManyAttempts`, `.databaseUnavailable`.
+  package static func beginRegistration(
+    _ registration: PasskeyRegistration, _ context: RequestContext
+  ) async throws(Failure) -> Begun {
+    try requireOpen(context)
+    try context.requireOpenSignUp()
+    let isVerifiedFirst = context.app.accountSettings.signUp == .verifyFirst
+    let faults = registration.faults(needsEmail: isVerifiedFirst, in: context.app)
+    guard faults.isEmpty else { throw .invalid(faults) }
+    var registration = registration
+    if isVerifiedFirst, let email = registration.email {
+      registration.codeFlow = try await Users.mailCode(toRegister: email, context)
+    }
+    let user = UserID()
+    let ceremony = PasskeyCeremony(.register, of: user, for: registration, in: context.app)
+    return Begun(
+      flow: try ceremony.text(context),
+      options: options(
+        of: ceremony, for: user, named: registration.email, registration.name, excluding: [],
+        context))
+  }
+
+  /// Registers the user of such a ceremony, and signs the user in.
+  ///
+  /// - Parameters:
+  ///   - credential: what the browser has returned.
+  ///   - flow: the flow of the options.
+  ///   - name: the name of the passkey; nil for that of the browser.
+  ///   - code: the mailed code; nil if none was mailed.
+  ///   - style: the style of the wire's sessions.
+  ///   - context: the context of the request.
+  /// - Returns: the session of the new user.
+  /// - Throws: `.passkeyInvalid`, `.userVerificationMissing`, `.passkeyFlowExpired`,
+  ///   `.passkeyExists`, `.emailTaken`, `.invalidCode`, `.signUpClosed`, `.invalid`, `.passkeysOff`,
+  ///   `.tooManyAttempts`, `.deviceFull`, `.databaseUnavailable`.
+  package static func register(
+    _ credential: JSON, _ flow: String, named name: String?, code: String?,
+    as style: SessionStyle = .native, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
+    try requireOpen(context)
+    try context.requireOpenSignUp()
+    let ceremony = try PasskeyCeremony(flow, for: .register, context)
+    guard let user = ceremony.user, let registration = ceremony.registration else {
+      throw .passkeyFlowExpired
+    }
+    // The setting may have changed since the ceremony has begun.
+    guard registration.codeFlow != nil || context.app.accountSettings.signUp == .immediate else {
+      throw .passkeyFlowExpired
+    }
+    let made = try NewPasskey(credential, ceremony, for: user, named: name, context)
+    let account = try await newAccount(registration, of: user, code, context)
+    var limits: RateLimitSet?
+    if account == nil { limits = try await RequestLimiter.unnamedRegistration(context) }
+    let verified = VerifiedCredential(of: user, .passkey(made.id), isOfNewUser: true)
+    return try await SignIn.complete(verified, as: style, context) {
+      transaction async throws(Failure) in
+      // A repeated request would make the same user.
+      try await ceremony.use(by: user, in: transaction)()
+      var waiting: [Completion] = []
+      if let account {
+        waiting.append(try await account.create(in: transaction))
+      } else {
+        _ = transaction.send(UsersQueries.create, user, context.app.id, false, TextBytes(Array("{}".utf8)), nil)
+      }
+      if let name = registration.name {
+        _ = transaction.send(PasskeyQueries.setName, user, name)
+      }
+      waiting.append(made.sendIdentity(in: transaction))
+      if let limits { waiting.append(limits.sendSpending(in: transaction)) }
+      let sent = transaction.send(made)
+      return { () async throws(Failure) in
+        for wait in waiting { try await wait() }
+        try made.check(try await sent.rows().first)
+      }
+    }
+  }
+
+  /// Returns the account of the address of a registration; nil without an address.
+  private static func newAccount(
+    _ registration: PasskeyRegistration, of user: UserID, _ code: String?, _ context: RequestContext
+  ) async throws(Failure) -> NewAccount? {
+    guard let email = registration.email else { return nil }
+    if let flow = registration.codeFlow {
+      guard let code else {
+        throw .invalid([FieldError("/code", "required", "Send the emailed code.")])
+      }
+      let right = try await AuthenticationFlow(code, flow, for: [.register], context)
+      return NewAccount(by: right, of: user, context)
+    }
+    let address = try await EmailAddress(email, context)
+    try await RequestLimiter.registration(of: address.key, context)
+    return try await NewAccount(email, address, of: user, context)
+  }
+
+  // MARK: Users who are signed in
+
+  /// Begins to add a passkey to the user of the session.
+  ///
+  /// - Throws: `.passkeysOff`, `.sessionEnded`, `.databaseUnavailable`.
+  package static func beginAdding(
+    to user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> Begun {
+    try requireOpen(context)
+    var batch = ReadBatch()
+    let passkeys = batch.add(PasskeyQueries.list, user, context.principal)
+    let profile = batch.add(ProfileQueries.read, user, context.principal)
+    let results = try await context.read(batch)
+    let list = try Found<PasskeyInfo>.items(results.rows(passkeys)).orGone(context)
+    guard let found: Profile = try results.first(profile) else { throw context.gone }
+    let ceremony = PasskeyCeremony(.add, of: user, in: context.app)
+    return Begun(
+      flow: try ceremony.text(context),
+      options: options(
+        of: ceremony, for: user, named: found.email, found.name,
+        excluding: list.map(\.descriptor), context))
+  }
+
+  /// Adds a passkey to the user of the session, and replaces the session by a new one.
+  ///
+  /// A guest keeps id and data, and is none any more.
+  /// - Returns: the session, and the id of the passkey.
+  /// - Throws: `.passkeyInvalid`, `.userVerificationMissing`, `.passkeyFlowExpired`,
+  ///   `.passkeyExists`, `.tooManyPasskeys`, `.invalid`, `.passkeysOff`, `.emailRestorePending`,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
+  package static func add(
+    _ credential: JSON, _ flow: String, named name: String?, to user: UserID,
+    as style: SessionStyle = .native, _ context: RequestContext
+  ) async throws(Failure) -> (session: OpenSession, passkey: IdentityID) {
+    try requireOpen(context)
+    try await context.requireSession(of: user)
+    let ceremony = try PasskeyCeremony(flow, for: .add, context)
+    // The browser may have another user by now.
+    guard ceremony.user == user else { throw .passkeyFlowExpired }
+    let made = try NewPasskey(credential, ceremony, for: user, named: name, context)
+    let session = try await Identities.link(.passkey, to: user, as: style, context) {
+      transaction async throws(Failure) in
+      let isGuest = try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty
+      let used = ceremony.use(by: user, in: transaction)
+      let sent = transaction.send(made)
+      let identity = made.sendIdentity(in: transaction)
+      try await used()
+      try made.check(try await sent.rows().first)
+      try await identity()
+      // The session of another user keeps the credential with which it began.
+      let credential = VerifiedCredential(of: user, .passkey(made.id))
+      return (isGuest ? credential : nil, isNew: true)
+    }
+    return (session, made.id)
+  }
+
+  /// Returns the passkeys of a user, the newest first.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func list(
+    of user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> [PasskeyInfo] {
+    try await context.list(PasskeyQueries.list, user, context.principal).orGone(context)
+  }
+
+  /// Renames a passkey.
+  ///
+  /// - Throws: `.invalid`, `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
+  package static func rename(
+    _ passkey: IdentityID, to name: String, of user: UserID, _ context: RequestContext
+  ) async throws(Failure) {
+    if let fault = fault(in: name, at: "/name") { throw .invalid([fault]) }
+    try await RateLimits.countChange(of: user, context)
+    try await context.transaction { transaction async throws(Failure) in
+      try await Sessions.lockUser(user, in: transaction)
+      let renamed = try await transaction.run(
+        PasskeyQueries.rename, user, context.principal, passkey, name)
+      guard !renamed.isEmpty else { throw .notFound }
+      Event("passkey_rename", of: user).record(in: transaction)
+    }
+  }
+
+  /// Removes a passkey, and ends the other sessions that it signed in.
+  ///
+  /// - Throws: `.notFound`, `.lastIdentity`, `.sessionEnded`, `.databaseUnavailable`.
+  package static func remove(
+    _ passkey: IdentityID, of user: UserID, _ context: RequestContext
+  ) async throws(Failure) {
+    let list = try await list(of: user, context)
+    guard list.contains(where: { $0.id == passkey }) else { throw .notFound }
+    try await Identities.unlink(passkey, from: user, context)
+  }
+
+  // MARK: Parts
+
+  private static func options(
+    of ceremony: PasskeyCeremony, for user: UserID, named email: String?, _ name: String?,
+    excluding others: [CredentialDescriptor], _ context: RequestContext
+  ) -> JSON {
+    let shown = email ?? name ?? context.app.name
+    var options = CreationOptions(
+      ceremony.relyingParty(context), name: context.app.name,
+      for: CreationOptions.User(
+        id: Array(user.text.utf8), name: shown, displayName: name ?? shown),
+      challenge: ceremony.challenge)
+    options.excluded = others
+    return options.json
+  }
+
+  /// Returns the rule that the name of a passkey breaks.
+  package nonisolated static func fault(in name: String, at pointer: String) -> FieldError? {
+    guard nameLengths.contains(name.unicodeScalars.count),
+      !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else {
+      return FieldError(
+        pointer, "length", "A name must have 1 to 64 characters, and no control characters.")
+    }
+    return nil
+  }
+
+  /// A new passkey that was verified, and is not yet written.
+  fileprivate struct NewPasskey {
+    let id: IdentityID
+    let user: UserID
+    let record: CredentialRecord
+    let transports: String
+    let name: String
+    let limit: Int
+
+    @EventLoop init(
+      _ credential: JSON, _ ceremony: PasskeyCeremony, for user: UserID, named name: String?,
+      _ context: RequestContext
+    ) throws(Failure) {
+      if let name, let fault = Passkeys.fault(in: name, at: "/name") { throw .invalid([fault]) }
+      let response = try checked(context) { () throws(WebAuthnError) in
+        try RegistrationResponse(credential)
+      }
+      record = try checked(context) { () throws(WebAuthnError) in
+        try RegistrationCeremony(
+          ceremony.relyingParty(context), challenge: ceremony.challenge,
+          userHandle: Array(user.text.utf8)
+        ).verify(response)
+      }
+      id = IdentityID(ofCredential: record.id)
+      self.user = user
+      transports = response.transports.prefix(mostTransports).map(\.rawValue)
+        .joined(separator: " ")
+      let browser = context.agent.map(BrowserName.init)
+      let words = [browser?.program, browser?.system].compactMap(\.self).joined(separator: ", ")
+      self.name = name ?? (words.isEmpty ? "Passkey" : words)
+      limit = context.app.passkeySettings.limit
+    }
+
+    /// Sends the identity, whose subject belongs to one user of the app.
+    ///
+    /// - Returns: a function that waits, and throws `.passkeyExists` if another user has it.
+    @EventLoop func sendIdentity(in transaction: Transaction) -> Completion {
+      let app = transaction.app.id
+      let claimed = transaction.send(SubjectQueries.claim, app, .passkey, id.text, user, id)
+      let added = transaction.send(
+        CredentialRowQueries.addIdentity, user, id, app, .passkey, id.text)
+      return { () async throws(Failure) in
+        try await claimed.rows(undone: .passkeyExists)
+        try await added.rows()
+      }
+    }
+
+    /// Checks that the passkey was written.
+    func check(_ made: MadePasskey?) throws(Failure) {
+      if made?.wasThere == true { throw .passkeyExists }
+      guard made?.isMade == true else { throw .tooManyPasskeys(limit: limit) }
+    }
+  }
+}
+
+extension Transaction {
+  /// Sends the row of a new passkey.
+  @EventLoop fileprivate func send(_ passkey: Passkeys.NewPasskey) -> Sent<MadePasskey> {
+    let record = passkey.record
+    return send(
+      PasskeyQueries.make, passkey.user, passkey.id, BinaryBytes(record.id),
+      BinaryBytes(record.publicKey), BinaryBytes(record.userHandle), BinaryBytes(record.aaguid),
+      record.relyingPartyID, passkey.transports, Int(record.signCount), record.isBackupEligible,
+      record.isBackedUp, passkey.name, passkey.limit)
+  }
+}
+
+extension PasskeyRegistration {
+  /// Returns the broken rules.
+  @EventLoop fileprivate func faults(needsEmail: Bool, in app: App) -> [FieldError] {
+    var faults: [FieldError] = []
+    let mixesScripts = app.accountSettings.allowsMixedScripts
+    if let email, let fault = EmailAddress.fault(in: email, at: "/email", mixed: mixesScripts) {
+      faults.append(fault)
+    }
+    if needsEmail, email == nil {
+      faults.append(FieldError("/email", "required", "This app verifies an address first."))
+    }
+    if let name, let fault = Profiles.fault("name", .string(name)) { faults.append(fault) }
+    return faults
+  }
+}

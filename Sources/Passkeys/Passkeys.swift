@@ -1,0 +1,150 @@
+package import Accounts
+import Delivery
+import Encoding
+package import EventLoop
+import IdentitySubjects
+package import JSON
+import Postgres
+import RateLimiting
+package import Runtime
+package import Sessions
+import Tenancy
+import WebAuthn
+
+/// Passkeys: identities of their own kind, with which users sign in without a password.
+@EventLoop package enum Passkeys {
+  /// What a client gives to its authenticator, and the text that it returns with the result.
+  package struct Begun {
+    package let flow: String
+    /// As `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON` reads it.
+    package let options: JSON
+  }
+
+  // MARK: Signing in
+
+  /// Begins a sign-in, its second step or a reauthentication; any passkey of the app may answer.
+  ///
+  /// It reads and writes nothing, so it is the same for everybody.
+  /// - Throws: `.passkeysOff`.
+  package static func beginSignIn(_ context: RequestContext) throws(Failure) -> Begun {
+    try requireOpen(context)
+    let ceremony = PasskeyCeremony(.signIn, in: context.app)
+    let options = RequestOptions(ceremony.relyingParty(context), challenge: ceremony.challenge)
+    return Begun(flow: try ceremony.text(context), options: options.json)
+  }
+
+  /// Signs in with a passkey.
+  ///
+  /// - Parameters:
+  ///   - credential: what the browser has returned.
+  ///   - flow: the flow of the options.
+  ///   - style: the style of the wire's sessions.
+  ///   - context: the context of the request.
+  /// - Returns: the session.
+  /// - Throws: as `shown`; `.tooManyRequests`, `.deviceUnknown`, `.deviceFull`.
+  package static func signIn(
+    _ credential: JSON, _ flow: String, as style: SessionStyle = .native, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
+    let passkey = try await shown(credential, flow, context)
+    return try await SignIn.complete(passkey.credential, as: style, context, passkey.write)
+  }
+
+  /// Verifies the signature of a passkey; a refused one is recorded in the audit log.
+  ///
+  /// - Returns: the user, and the writes that use the signature once.
+  /// - Throws: `.passkeyInvalid`, `.passkeyUnknown` if no user has the passkey,
+  ///   `.userVerificationMissing`, `.passkeyFlowExpired`, `.wrongCredentials` for a blocked user,
+  ///   `.passkeysOff`, `.databaseUnavailable`.
+  package static func shown(
+    _ credential: JSON, _ flow: String, _ context: RequestContext
+  ) async throws(Failure) -> ShownPasskey {
+    try requireOpen(context)
+    let ceremony = try PasskeyCeremony(flow, for: .signIn, context)
+    let response = try checked(context) { () throws(WebAuthnError) in
+      try AuthenticationResponse(credential)
+    }
+    guard let stored = try await find(response, context) else {
+      try await RefusedLogin.record("passkey", context)
+      throw .passkeyUnknown
+    }
+    let user = stored.user
+    guard !stored.isBlocked else {
+      try await RefusedLogin.record("passkey", of: user, context)
+      throw .wrongCredentials
+    }
+    let record: CredentialRecord
+    do throws(WebAuthnError) {
+      record = try AuthenticationCeremony(
+        ceremony.relyingParty(context), challenge: ceremony.challenge, isUserKnown: false
+      ).verify(response, against: stored.record)
+    } catch {
+      if case .counterNotIncreased = error {
+        try await Event("passkey_counter", of: user).record(by: .anyone, context)
+      } else {
+        try await RefusedLogin.record("passkey", of: user, context)
+      }
+      throw failure(error, context)
+    }
+    let id = IdentityID(ofCredential: record.id)
+    return ShownPasskey(VerifiedCredential(of: user, .passkey(id))) {
+      transaction async throws(Failure) in
+      let ceremonyUsed = ceremony.use(by: user, in: transaction)
+      let used = transaction.send(
+        PasskeyQueries.use, user, id, Int(record.signCount), record.isBackedUp)
+      return { () async throws(Failure) in
+        try await ceremonyUsed()
+        try await used.rows(undone: .passkeyInvalid)
+      }
+    }
+  }
+
+  /// Finds the passkey of a response in the newest commit; nil if no user of the app has it.
+  private static func find(
+    _ response: AuthenticationResponse, _ context: RequestContext
+  ) async throws(Failure) -> StoredPasskey? {
+    let id = IdentityID(ofCredential: response.id)
+    let app = context.app.id
+    // The handle is the id of the user, so one shard is asked.
+    let handle = response.userHandle.flatMap { String(validating: $0, as: UTF8.self) }
+    let stated = handle.flatMap { UserID($0) }
+    if let stated {
+      let found = try await context.read(PasskeyQueries.find, stated, id, app, on: .exclusive)
+      if let found = found.first { return found }
+    }
+    let holder = try await context.read(
+      SubjectQueries.holder, app, .passkey, id.text, on: .exclusive)
+    guard let user = holder.first, user != stated else { return nil }
+    return try await context.read(PasskeyQueries.find, user, id, app, on: .exclusive).first
+  }
+
+  // MARK: Checks
+
+  /// - Throws: `.passkeysOff` if the app does not use passkeys.
+  package static func requireOpen(_ context: RequestContext) throws(Failure) {
+    guard context.app.passkeySettings.isOpen else { throw .passkeysOff }
+  }
+
+  /// Runs a check of what a client has sent.
+  static func checked<Value>(
+    _ context: RequestContext, _ check: () throws(WebAuthnError) -> Value
+  ) throws(Failure) -> Value {
+    do throws(WebAuthnError) {
+      return try check()
+    } catch {
+      throw failure(error, context)
+    }
+  }
+
+  /// Returns the failure for a broken rule, which the log gets.
+  static func failure(_ error: WebAuthnError, _ context: RequestContext) -> Failure {
+    if error == .userVerificationMissing { return .userVerificationMissing }
+    return .passkeyInvalid(reason: "the rule \(error.rule)")
+  }
+}
+
+extension IdentityID {
+  /// Makes the id of a passkey, which follows from its credential id.
+  ///
+  /// So a sign-in finds it by its primary key, and `identity_subjects` has it once for an app.
+  init(ofCredential id: [UInt8]) { self.init(hashing: id.base64URL) }
+}

@@ -1,0 +1,167 @@
+import Encoding
+import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+import Tenancy
+import WebAuthn
+
+/// A passkey as it is stored, and whether its user is blocked.
+struct StoredPasskey: RowDecodable {
+  let user: UserID
+  let record: CredentialRecord
+  let isBlocked: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    record = CredentialRecord(
+      id: try row.binary(1), publicKey: try row.binary(2), userHandle: try row.binary(3),
+      aaguid: try row.binary(4), relyingPartyID: try row.text(5),
+      isBackupEligible: try row.bool(6), isBackedUp: try row.bool(7),
+      signCount: UInt32(truncatingIfNeeded: try row.int(8)))
+    isBlocked = try row.bool(9)
+  }
+}
+
+/// A passkey of a user, without its key.
+package struct PasskeyInfo: RowDecodable, Sendable {
+  package let id: IdentityID
+  package let name: String
+  package let createdAt: Timestamp
+  package let lastUsedAt: Timestamp?
+  /// Whether it is on several devices, or can come to others.
+  package let isBackedUp: Bool
+  /// How clients reach its authenticator, with spaces between the words.
+  package let transports: String
+  /// The model of the authenticator; zeros if it does not state one.
+  package let aaguid: [UInt8]
+  package let relyingPartyID: String
+  package let credentialID: [UInt8]
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    name = try row.text(1)
+    createdAt = try row.time(2)
+    lastUsedAt = try row.time(ifAny: 3)
+    isBackedUp = try row.bool(4)
+    transports = try row.text(5)
+    aaguid = try row.binary(6)
+    relyingPartyID = try row.text(7)
+    credentialID = try row.binary(8)
+  }
+
+  /// The passkey as options name it.
+  var descriptor: CredentialDescriptor {
+    CredentialDescriptor(
+      id: credentialID,
+      transports: transports.split(separator: " ").compactMap {
+        AuthenticatorTransport(rawValue: String($0))
+      })
+  }
+
+  /// The AAGUID in the form of a UUID.
+  package var model: String {
+    let digits = String(hexadecimal: aaguid)
+    var rest = digits[...]
+    let groups = [8, 4, 4, 4, 12].map { length in
+      defer { rest = rest.dropFirst(length) }
+      return rest.prefix(length)
+    }
+    return groups.joined(separator: "-")
+  }
+}
+
+/// Whether a new passkey was written, and why not.
+struct MadePasskey: RowDecodable {
+  let isMade: Bool
+  /// Whether the user has had it before.
+  let wasThere: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    isMade = try row.bool(0)
+    wasThere = try row.bool(1)
+  }
+}
+
+package enum PasskeyQueries {
+  /// Returns a passkey of a user of the app.
+  ///
+  /// Served by the primary key.
+  static let find = Statement<StoredPasskey, UserID, IdentityID, AppID>(
+    "passkeys.find",
+    """
+    select p.user_id, p.credential_id, p.public_key, p.user_handle, p.aaguid, p.rp_id,
+      p.backup_eligible, p.backed_up, p.sign_count, u.blocked_at is not null
+    from passkeys p join users u on u.user_id = $1
+    where p.user_id = $1 and p.passkey_id = $2 and u.app_id = $3
+    """)
+
+  /// Writes a passkey of a user, unless the user has it or has reached the limit.
+  ///
+  /// - Parameter 3: the credential id.
+  /// - Parameter 4: the key in COSE's format.
+  /// - Parameter 9: the signature counter.
+  /// - Parameter 10: whether it may be on several devices.
+  /// - Parameter 11: whether it is.
+  /// - Parameter 14: the most passkeys of a user.
+  static let make = Statement<
+    MadePasskey, UserID, IdentityID, BinaryBytes, BinaryBytes, BinaryBytes, BinaryBytes, String,
+    String, Int, Bool, Bool, String, Int
+  >(
+    "passkeys.make",
+    """
+    with made as (
+      insert into passkeys (user_id, passkey_id, credential_id, public_key, user_handle, aaguid,
+        rp_id, transports, sign_count, backup_eligible, backed_up, name)
+      select u.user_id, $2, $3::bytea, $4::bytea, $5::bytea, $6::bytea, $7, $8, $9::bigint,
+        $10::boolean, $11::boolean, $12
+      from users u
+      where u.user_id = $1 and (select count(*) from passkeys where user_id = $1) < $13::bigint
+      on conflict (user_id, passkey_id) do nothing
+      returning 1
+    )
+    select exists (select 1 from made),
+      exists (select 1 from passkeys where user_id = $1 and passkey_id = $2)
+    """)
+
+  /// Stores what a sign-in has stated; undoes the transaction if the passkey is gone, or if another
+  /// sign-in has stated a counter that is not smaller.
+  ///
+  /// - Parameter 3: the signature counter.
+  static let use = Statement<NoRow, UserID, IdentityID, Int, Bool>(
+    "passkeys.use",
+    """
+    with used as (
+      update passkeys set sign_count = $3::bigint, backed_up = $4::boolean, last_used_at = now()
+      where user_id = $1 and passkey_id = $2
+        and (backup_eligible or $3::bigint > sign_count or $3::bigint = 0 and sign_count = 0)
+      returning 1
+    )
+    select require((select count(*) from used) = 1)
+    """)
+
+  /// Returns at least one row if the principal may see the user.
+  static let list = Statement<Found<PasskeyInfo>, UserID, Principal>(
+    "passkeys.list",
+    """
+    select p.passkey_id, p.name, p.created_at, p.last_used_at, p.backed_up, p.transports, p.aaguid,
+      p.rp_id, p.credential_id
+    from users c left join passkeys p on p.user_id = $1
+    where \(.isAuthorized)
+    order by p.created_at desc, p.passkey_id
+    """)
+
+  /// Renames a passkey; returns no row if the user has none with that id, or no live session.
+  static let rename = Statement<String, UserID, Principal, IdentityID, String>(
+    "passkeys.rename",
+    """
+    update passkeys p set name = $4 from users c
+    where \(.isAuthorized) and p.user_id = $1 and p.passkey_id = $3
+    returning p.passkey_id
+    """)
+
+  /// Sets the name of a new user.
+  static let setName = Statement<NoRow, UserID, String>(
+    "passkeys.set_name", "update users set name = $2 where user_id = $1"
+  )
+}
