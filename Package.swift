@@ -387,7 +387,8 @@ let package = Package(
         "Localization", "Records",
 
         "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "Imaging", "JSON", "OpenID",
-        "Outbound", "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "WireKit",
+        "Outbound", "Pages", "Passkeys", "PasswordHashes", "Runtime", "Sessions", "Tenancy",
+        "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -399,7 +400,7 @@ let package = Package(
         "Localization", "Records",
 
         "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "HostedPages", "JSON", "OpenID",
-        "Pages", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
+        "Pages", "Passkeys", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -408,7 +409,8 @@ let package = Package(
       dependencies: [
         "Federation", "OpenIDClient",
         "Records", "RateLimiting", "Accounts", "Delivery", "Encoding",
-        "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "PasswordHashes", "Runtime",
+        "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "Passkeys",
+        "PasswordHashes", "Runtime",
         "Sessions", "Tenancy", "WireKit", "AccountPages", "HostedPages",
       ],
       swiftSettings: domain
@@ -509,7 +511,7 @@ let package = Package(
         "Administration", "BreachedPasswords", "Accounts", "CCrypt", "Declarations", "Delivery",
         "Distribution",
         "Documents",
-        "OpenID", "Runtime",
+        "OpenID", "Passkeys", "Runtime",
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Localization",
         "Outbound", "DomainNames", "PasswordHashes", "Postgres", "Migrations", "ReferenceData",
         "TestSupport",

@@ -19,7 +19,8 @@ package import WireKit
 @EventLoop package enum AccountRoutes {
   package nonisolated static let routes =
     StartPage.routes + overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
-    + AuthenticatorPages.routes + SessionPages.routes + IdentityPages.routes + LinkPages.routes
+    + AuthenticatorPages.routes + PasskeyPages.routes + SessionPages.routes + IdentityPages.routes
+    + LinkPages.routes
     + ApplicationPages.routes + ConfirmationPages.routes + ServiceConfirmationPages.routes
     + SwitchPages.routes + DeletionPages.routes
 
@@ -75,6 +76,7 @@ package import WireKit
       counts: (sessions.count, summary.linkedIdentities, summary.applications)
     )
     overview.canLink = !visit.app.connections.all.isEmpty
+    overview.passkeys = summary.passkeys
     return visit.response(
       with: .account(
         overview, back: try await visit.call.wayBack(),
@@ -98,6 +100,9 @@ package import WireKit
     if visit.app.sessionSettings.mfa != .off {
       paths.authenticator = path(AuthenticatorPages.path)
       paths.recoveryCodes = path(AuthenticatorPages.codesPath)
+    }
+    if visit.app.passkeySettings.isOpen || summary.passkeys > 0 {
+      paths.passkeys = path(PasskeyPages.path)
     }
     paths.sessions = path(SessionPages.path)
     paths.identities = path(IdentityPages.path)

@@ -3,8 +3,10 @@ import Delivery
 import EventLoop
 import HTTP
 import HostedPages
+import Localization
 import OpenID
 import Pages
+import Passkeys
 import Runtime
 import Sessions
 import WireKit
@@ -13,6 +15,7 @@ import WireKit
 @EventLoop enum ConfirmationPages {
   private nonisolated static let path = "/account/confirm"
   private nonisolated static let sendPath = "/account/confirm/send"
+  private nonisolated static let passkeyPath = "/account/confirm/passkey"
   nonisolated static let page = LocalPath(checked: path)
   /// The parameter with the path of the page that needs the confirmation.
   private nonisolated static let target = PageState.Value.target.rawValue
@@ -23,6 +26,19 @@ import WireKit
   nonisolated static let routes = [
     AccountVisit.show(path, "Ask for a credential again", show),
     AccountVisit.handle(path, "Verify a credential again", confirm),
+    AccountVisit.handle(passkeyPath, from: page, "Verify a passkey again") {
+      (visit, form) async throws(Failure) in
+      let next = next(form[target])
+      var session: OpenSession?
+      let errors = try await visit.call.errors(wrong: .passkeyWrong) { () async throws(Failure) in
+        let passkey = try await visit.call.shownPasskey(of: form)
+        session = try await Sessions.reauthenticate(
+          visit.user, by: .passkey(passkey), as: .pages, visit.context)
+      }
+      let values = [PageState.Value.target: next.text]
+      return visit.keep(
+        session, in: try visit.response(to: errors, of: page, values, next: next, notice: nil))
+    },
     AccountVisit.handle(sendPath, from: page, isOnce: true, "Mail a code that confirms the user") {
       (visit, form) async throws(Failure) in
       var values = [PageState.Value.target: next(form[target]).text]
@@ -60,13 +76,16 @@ import WireKit
     // It replaces the password or the code, and no second factor.
     let services =
       needsFactor ? [] : try await ServiceConfirmationPages.buttons(visit, before: next)
+    let passkey =
+      try await visit.hasPasskey()
+      ? visit.call.passkeyForm(visit.target(passkeyPath, hidden), .usePasskey) : nil
     let method: Page.ConfirmationMethod =
       if needsFactor {
         .authenticator
       } else if hasCode {
         .mailCode(digits: AuthenticationFlow.length)
       } else {
-        hasPassword ? .password : services.isEmpty ? .unsentMailCode : .connection
+        hasPassword ? .password : services.isEmpty && passkey == nil ? .unsentMailCode : .other
       }
     let page = Page.confirmIdentity(
       visit.target(try PageState(values: values).path(page, visit.call), hidden),
@@ -75,7 +94,7 @@ import WireKit
       resend: takesCode ? visit.target(sendPath, hidden) : nil,
       others: Page.OtherConfirmations(
         page: hasCode && hasPassword && !needsFactor ? Destination(path(to: next.text)) : nil,
-        connections: services),
+        connections: services, passkey: passkey),
       cancel: visit.target("/account/confirm/cancel"),
       errors: visit.state.errors.pageErrors
     )
@@ -142,5 +161,13 @@ import WireKit
       session,
       in: try visit.response(to: errors, of: page, values, next: next, notice: nil)
     )
+  }
+}
+
+extension AccountVisit {
+  /// Returns whether the user has a passkey.
+  fileprivate func hasPasskey() async throws(Failure) -> Bool {
+    guard app.passkeySettings.isOpen else { return false }
+    return try await !Passkeys.list(of: user, context).isEmpty
   }
 }

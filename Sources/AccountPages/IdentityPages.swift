@@ -166,7 +166,7 @@ extension IdentityPages {
 
 extension Timestamp {
   /// The day, in UTC.
-  fileprivate var day: CalendarDay {
+  var day: CalendarDay {
     CalendarTime(seconds: seconds, nanoseconds: 0).day
   }
 }

@@ -17,6 +17,8 @@ package struct PasskeySettings: RecordPart {
   /// The origins of web pages and apps that may use the passkeys, beside that of the RP ID.
   package let origins: [String]
   package let limit: Int
+  /// Whether pages offer a passkey after a sign-in with a password.
+  package let isOffered: Bool
 
   package init(_ read: inout RecordReader) {
     use = read.choice(
@@ -36,6 +38,9 @@ package struct PasskeySettings: RecordPart {
       "further origins that may use the passkeys: of web pages, such as https://app.example.com, or "
         + "of Android apps, such as android:apk-key-hash: and the hash of the certificate")
     limit = read.number("passkeys_per_user", 0...100, 20, "the most passkeys of a user")
+    isOffered = read.flag(
+      "passkey_offer", true, safe: false,
+      "whether pages offer a passkey after a sign-in with a password")
   }
 
   /// Whether users may sign in with passkeys, and the app has a domain for them.

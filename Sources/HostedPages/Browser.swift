@@ -65,9 +65,18 @@ package enum BrowserNote: String {
   case way
   /// The ids of the redirects of clients of App Services that have not come back.
   case redirects
+  /// The users who want to be asked again about a passkey, on another day.
+  case passkeyLater
+  /// The users who want no passkey on this device.
+  case passkeyNever
 
   private var lifetime: Duration {
-    self == .address || self == .connection ? Cookie.longestLifetime : .seconds(3_600)
+    switch self {
+    case .address, .connection: Cookie.longestLifetime
+    case .passkeyLater: .seconds(14 * 86_400)
+    case .passkeyNever: .seconds(365 * 86_400)
+    case .password, .waiting, .way, .redirects: .seconds(3_600)
+    }
   }
 
   /// The longest text, in bytes: browsers refuse longer cookies.

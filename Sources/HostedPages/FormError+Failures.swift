@@ -6,6 +6,7 @@ import Imaging
 import JSON
 import OpenID
 package import Pages
+import Passkeys
 package import Runtime
 import Sessions
 import Tenancy
@@ -35,6 +36,13 @@ extension FormError {
     case .lastIdentity: return [FormError(.lastIdentity)]
     case .tooManyIdentities: return [FormError(.identityLimit)]
     case .identityTaken: return [FormError(.identityTaken)]
+    case .passkeysOff: return [FormError(.methodClosed)]
+    case .passkeyInvalid, .passkeyFlowExpired: return [FormError(.passkeyWrong)]
+    case .passkeyUnknown:
+      return [FormError(.passkeyUnknown, 0, typed: failure["credential_id"]?.string)]
+    case .userVerificationMissing: return [FormError(.passkeyNotVerified)]
+    case .passkeyExists: return [FormError(.passkeyTaken)]
+    case .tooManyPasskeys: return [FormError(.passkeyLimit)]
     case .emailRestorePending: return [FormError(.restorePending)]
     case .preconditionFailed, .identityExists, .noEmail: return [FormError(.changedMeanwhile)]
     case .pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureTooComplex:

@@ -24,6 +24,8 @@ package enum SignInPage: String {
   case notLinked = "not-linked"
   /// The address is of a domain whose users sign in at another service.
   case service
+  /// A passkey is offered after another sign-in.
+  case offer = "passkey-offer"
   case consent
   case confirm
 

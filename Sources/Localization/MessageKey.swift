@@ -67,6 +67,11 @@ package enum MessageKey: String, Sendable, CaseIterable {
     endOtherSessions
   case identitiesIntroduction, linkedOn, unlink, applicationsIntroduction, grantedOn
   case link, linkAccount
+  case passkeys, passkeyCount, passkey, passkeysIntroduction, passkeyMadeOn, addPasskey,
+    addPasskeyText,
+    removePasskey, removePasskeyText
+  case signInWithPasskey, signUpWithPasskey, usePasskey, passkeyStepIntroduction, passkeyOnDevice
+  case passkeyOffer, passkeyOfferText, remindLater, notOnThisDevice
   case upload, removePicture, changeAddress, changeAddressIntroduction
   case addAddress, addAddressIntroduction
   case changePassword, changePasswordText
@@ -79,7 +84,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case confirmIdentity, confirmIdentityIntroduction, confirmIdentityToClient, useOtherMethod
   // Reports of changes.
   case changesSaved, addressChanged, sessionEnded, otherSessionsEnded, identityLinked,
-    identityUnlinked, applicationRemoved, authenticatorTurnedOff
+    identityUnlinked, applicationRemoved, authenticatorTurnedOff, passkeyAdded, passkeyRemoved
   // Hand-over.
   case handOver, handOverToApp, handOverToClient, formPostIntroduction, webMessageIntroduction
   // Errors of fields.
@@ -91,6 +96,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case pictureMissing, pictureUnreadable, confirmationWrong
   case mailUnavailable, signUpClosed, methodClosed, browserFull, factorLimit, lastIdentity,
     identityTaken, identityLimit, identityOfOther, restorePending
+  case passkeyWrong, passkeyUnknown, passkeyNotVerified, passkeyTaken, passkeyLimit
   case changedMeanwhile
   // Errors of pages.
   case unknownApplication, unknownApplicationText, unregisteredRedirect, unregisteredRedirectText
@@ -154,7 +160,7 @@ extension MessageKey {
       .confirmApplicationIntroduction, .removeApplicationText, .confirmIdentityToClient,
       .handOverToClient, .unregisteredRedirectText:
       ["client"]
-    case .newPasswordHint, .code, .recoveryCodesLeft, .sessionCount, .identityCount,
+    case .newPasswordHint, .code, .recoveryCodesLeft, .sessionCount, .passkeyCount, .identityCount,
       .applicationCount, .codeMalformed, .mailCodeTries, .passwordShort, .waitSeconds,
       .waitMinutes, .waitHours, .waitDays:
       ["count"]
@@ -163,7 +169,7 @@ extension MessageKey {
       ["email"]
     case .consentTarget: ["target"]
     case .usedByClients: ["clients"]
-    case .linkedOn, .grantedOn: ["day"]
+    case .linkedOn, .grantedOn, .passkeyMadeOn: ["day"]
     case .linkIdentityText, .unlinkIdentityText, .issuerLoginMethod, .continueWith, .signedInWith,
       .connectionFailed,
       .connectionFailedText, .connectionUnavailable, .connectionRefused, .connectionNotAllowedText,

@@ -15,6 +15,7 @@ package struct AccountSummary: RowDecodable {
   package let recoveryCodesLeft: Int
   /// How many clients have the user's consent.
   package let applications: Int
+  package let passkeys: Int
 
   package init(from row: Row) throws(DatabaseError) {
     profile = try Profile(from: row)
@@ -24,6 +25,7 @@ package struct AccountSummary: RowDecodable {
     hasFactor = try row.bool(19)
     recoveryCodesLeft = try row.int(20)
     applications = try row.int(21)
+    passkeys = try row.int(22)
   }
 
   /// Adds the read of a user's summary to a batch; it throws `.sessionEnded`.
@@ -53,7 +55,8 @@ package enum AccountSummaryQueries {
       exists (
         select 1 from second_factors f where f.user_id = $1 and f.confirmed_at is not null),
       (select count(*) from recovery_codes r where r.user_id = $1),
-      (select count(distinct k.client_id) from consents k where k.user_id = $1)
+      (select count(distinct k.client_id) from consents k where k.user_id = $1),
+      (select count(*) from passkeys p where p.user_id = $1)
     from users c where \(.isAuthorized)
     """)
 }

@@ -113,7 +113,8 @@ package enum AuthorizationStage: Sendable, Equatable {
   case start
   /// A code that was mailed, to sign in or to verify the address of a new user.
   case mailedCode(flow: String, isOfNewUser: Bool)
-  case secondFactor(flow: String)
+  /// A code of an authenticator app, a recovery code or a passkey, of what the user has.
+  case secondFactor(flow: String, hasApp: Bool, hasPasskey: Bool)
   /// The first code of a new authenticator app, whose secret the page shows.
   case enrollment(flow: String, secret: String, uri: String)
 
@@ -121,7 +122,7 @@ package enum AuthorizationStage: Sendable, Equatable {
   package var factorFlow: String? {
     switch self {
     case .start, .mailedCode: nil
-    case .secondFactor(let flow), .enrollment(let flow, _, _): flow
+    case .secondFactor(let flow, _, _), .enrollment(let flow, _, _): flow
     }
   }
 
@@ -131,7 +132,11 @@ package enum AuthorizationStage: Sendable, Equatable {
     case .start: nil
     case .mailedCode(let flow, let isOfNewUser):
       ["name": "mailed_code", "flow": .string(flow), "new_user": .bool(isOfNewUser)]
-    case .secondFactor(let flow): ["name": "second_factor", "flow": .string(flow)]
+    case .secondFactor(let flow, let hasApp, let hasPasskey):
+      [
+        "name": "second_factor", "flow": .string(flow), "app": .bool(hasApp),
+        "passkey": .bool(hasPasskey),
+      ]
     case .enrollment(let flow, let secret, let uri):
       [
         "name": "enrollment", "flow": .string(flow), "secret": .string(secret),
@@ -147,7 +152,9 @@ package enum AuthorizationStage: Sendable, Equatable {
     case "mailed_code":
       guard let isOfNewUser = json["new_user"]?.bool else { return nil }
       self = .mailedCode(flow: flow, isOfNewUser: isOfNewUser)
-    case "second_factor": self = .secondFactor(flow: flow)
+    case "second_factor":
+      self = .secondFactor(
+        flow: flow, hasApp: json["app"]?.bool ?? true, hasPasskey: json["passkey"]?.bool ?? false)
     case "enrollment":
       guard let secret = json["secret"]?.string, let uri = json["uri"]?.string else { return nil }
       self = .enrollment(flow: flow, secret: secret, uri: uri)

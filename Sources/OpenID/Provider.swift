@@ -98,6 +98,8 @@ extension [String] {
 package struct SignInMethods {
   package let takesPassword: Bool
   package let takesCode: Bool
+  /// Whether users can sign in with a passkey, which clients allow together with the password.
+  package let takesPasskey: Bool
   /// Whether users can sign up with a password.
   package let takesSignUp: Bool
   /// The other services at which users can sign in, in the order of their buttons.
@@ -113,6 +115,7 @@ package struct SignInMethods {
     }
     takesPassword = settings.isOpen(.password) && isAllowed(.password)
     takesCode = settings.isOpen(.emailCode) && isAllowed(.emailCode)
+    takesPasskey = app.passkeySettings.isOpen && isAllowed(.password)
     takesSignUp = takesPassword && settings.signUp != .closed
     connections = app.connections.all.filter { isAllowed(.named($0.key)) }
   }

@@ -188,6 +188,7 @@ package struct FormError: Sendable, Equatable {
     case attempts, unavailable, mailUnavailable, signUpClosed, methodClosed, browserFull
     case factorLimit, lastIdentity, identityTaken, identityLimit, identityOfOther
     case restorePending, changedMeanwhile
+    case passkeyWrong, passkeyUnknown, passkeyNotVerified, passkeyTaken, passkeyLimit
     case pictureMissing, pictureUnreadable, confirmationWrong, signInExpired
 
     /// The text of the error.
@@ -217,7 +218,8 @@ package struct FormError: Sendable, Equatable {
       case .confirmationWrong: "confirmation"
       case .attempts, .unavailable, .mailUnavailable, .signUpClosed, .methodClosed, .browserFull,
         .factorLimit, .lastIdentity, .identityTaken, .identityLimit, .identityOfOther,
-        .restorePending, .changedMeanwhile, .signInExpired:
+        .restorePending, .changedMeanwhile, .signInExpired, .passkeyWrong, .passkeyUnknown,
+        .passkeyNotVerified, .passkeyTaken, .passkeyLimit:
         nil
       }
     }
@@ -234,7 +236,9 @@ package struct FormError: Sendable, Equatable {
 
   package init(_ kind: Kind, _ number: Int? = nil, typed: String? = nil) {
     (self.kind, self.number) = (kind, number)
-    self.typed = typed.flatMap { 1...Self.longestTyped ~= $0.utf8.count ? $0 : nil }
+    // Credential ids are longer than what people type.
+    let longest = kind == .passkeyUnknown ? 1_364 : Self.longestTyped
+    self.typed = typed.flatMap { 1...longest ~= $0.utf8.count ? $0 : nil }
   }
 
   /// Reads the stored form; nil if another version has written it, or without a number that it needs.

@@ -67,6 +67,8 @@ package struct Page: Sendable {
     case alternatives([Form])
     /// Sign-ins at other issuers; below a divider if they are alternatives to what stands above.
     case connections([ConnectionButton], areAlternatives: Bool)
+    /// A button of passkeys; below a divider if it is another way than what stands above.
+    case passkey(PasskeyForm, isAlternative: Bool)
     case links([Link])
     case paragraphs([Text])
     case subheading(Text)

@@ -84,7 +84,8 @@ extension Page {
       case .accounts(let choices): choices.map(\.person.picture)
       case .person(let person, _): [person.picture]
       case .picture(let picture): [picture.source]
-      case .form, .alternatives, .connections, .links, .paragraphs, .subheading, .rows, .list,
+      case .form, .alternatives, .connections, .passkey, .links, .paragraphs, .subheading, .rows,
+        .list,
         .codes, .key, .qrCode, .phoneLink:
         []
       }

@@ -86,18 +86,17 @@ extension Passkeys {
       if let account {
         waiting.append(try await account.create(in: transaction))
       } else {
-        _ = transaction.send(UsersQueries.create, user, context.app.id, false, TextBytes(Array("{}".utf8)), nil)
+        _ = transaction.send(
+          UsersQueries.create, user, context.app.id, false, TextBytes(Array("{}".utf8)), nil)
       }
       if let name = registration.name {
         _ = transaction.send(PasskeyQueries.setName, user, name)
       }
       waiting.append(made.sendIdentity(in: transaction))
       if let limits { waiting.append(limits.sendSpending(in: transaction)) }
-      let sent = transaction.send(made)
-      return { () async throws(Failure) in
-        for wait in waiting { try await wait() }
-        try made.check(try await sent.rows().first)
-      }
+      waiting.append(made.sendRow(in: transaction))
+      let all = waiting
+      return { () async throws(Failure) in for wait in all { try await wait() } }
     }
   }
 
@@ -162,11 +161,13 @@ extension Passkeys {
       transaction async throws(Failure) in
       let isGuest = try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty
       let used = ceremony.use(by: user, in: transaction)
-      let sent = transaction.send(made)
-      let identity = made.sendIdentity(in: transaction)
+      let standing = transaction.send(PasskeyQueries.standing, user, made.id)
       try await used()
-      try made.check(try await sent.rows().first)
+      try made.check(try await standing.rows().first)
+      let identity = made.sendIdentity(in: transaction)
+      let row = made.sendRow(in: transaction)
       try await identity()
+      try await row()
       // The session of another user keeps the credential with which it began.
       let credential = VerifiedCredential(of: user, .passkey(made.id))
       return (isGuest ? credential : nil, isNew: true)
@@ -285,23 +286,22 @@ extension Passkeys {
       }
     }
 
-    /// Checks that the passkey was written.
-    func check(_ made: MadePasskey?) throws(Failure) {
-      if made?.wasThere == true { throw .passkeyExists }
-      guard made?.isMade == true else { throw .tooManyPasskeys(limit: limit) }
+    /// Checks that the user may have it beside others.
+    func check(_ standing: StandingPasskeys?) throws(Failure) {
+      if standing?.hasIt == true { throw .passkeyExists }
+      guard standing?.count ?? 0 < limit else { throw .tooManyPasskeys(limit: limit) }
     }
-  }
-}
 
-extension Transaction {
-  /// Sends the row of a new passkey.
-  @EventLoop fileprivate func send(_ passkey: Passkeys.NewPasskey) -> Sent<MadePasskey> {
-    let record = passkey.record
-    return send(
-      PasskeyQueries.make, passkey.user, passkey.id, BinaryBytes(record.id),
-      BinaryBytes(record.publicKey), BinaryBytes(record.userHandle), BinaryBytes(record.aaguid),
-      record.relyingPartyID, passkey.transports, Int(record.signCount), record.isBackupEligible,
-      record.isBackedUp, passkey.name, passkey.limit)
+    /// Sends the row of the passkey.
+    ///
+    /// - Returns: a function that waits.
+    @EventLoop func sendRow(in transaction: Transaction) -> Completion {
+      let sent = transaction.send(
+        PasskeyQueries.make, user, id, BinaryBytes(record.id), BinaryBytes(record.publicKey),
+        BinaryBytes(record.userHandle), BinaryBytes(record.aaguid), record.relyingPartyID,
+        transports, Int(record.signCount), record.isBackupEligible, record.isBackedUp, name)
+      return { () async throws(Failure) in try await sent.rows() }
+    }
   }
 }
 

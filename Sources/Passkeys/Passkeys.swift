@@ -65,7 +65,8 @@ import WebAuthn
     }
     guard let stored = try await find(response, context) else {
       try await RefusedLogin.record("passkey", context)
-      throw .passkeyUnknown
+      throw .passkeyUnknown(
+        members: [("credential_id", .string(response.id.base64URL))])
     }
     let user = stored.user
     guard !stored.isBlocked else {

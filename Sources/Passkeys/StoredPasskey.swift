@@ -71,15 +71,15 @@ package struct PasskeyInfo: RowDecodable, Sendable {
   }
 }
 
-/// Whether a new passkey was written, and why not.
-struct MadePasskey: RowDecodable {
-  let isMade: Bool
-  /// Whether the user has had it before.
-  let wasThere: Bool
+/// The passkeys that a user has, as they concern a new one.
+struct StandingPasskeys: RowDecodable {
+  let count: Int
+  /// Whether the new one is among them.
+  let hasIt: Bool
 
   init(from row: Row) throws(DatabaseError) {
-    isMade = try row.bool(0)
-    wasThere = try row.bool(1)
+    count = try row.int(0)
+    hasIt = try row.bool(1)
   }
 }
 
@@ -96,32 +96,31 @@ package enum PasskeyQueries {
     where p.user_id = $1 and p.passkey_id = $2 and u.app_id = $3
     """)
 
-  /// Writes a passkey of a user, unless the user has it or has reached the limit.
+  /// Counts the passkeys of a user.
+  ///
+  /// - Parameter 2: the new one.
+  static let standing = Statement<StandingPasskeys, UserID, IdentityID>(
+    "passkeys.standing",
+    """
+    select count(*), count(*) filter (where passkey_id = $2) > 0 from passkeys where user_id = $1
+    """)
+
+  /// Writes a passkey of a user.
   ///
   /// - Parameter 3: the credential id.
   /// - Parameter 4: the key in COSE's format.
   /// - Parameter 9: the signature counter.
   /// - Parameter 10: whether it may be on several devices.
   /// - Parameter 11: whether it is.
-  /// - Parameter 14: the most passkeys of a user.
   static let make = Statement<
-    MadePasskey, UserID, IdentityID, BinaryBytes, BinaryBytes, BinaryBytes, BinaryBytes, String,
-    String, Int, Bool, Bool, String, Int
+    NoRow, UserID, IdentityID, BinaryBytes, BinaryBytes, BinaryBytes, BinaryBytes, String, String,
+    Int, Bool, Bool, String
   >(
     "passkeys.make",
     """
-    with made as (
-      insert into passkeys (user_id, passkey_id, credential_id, public_key, user_handle, aaguid,
-        rp_id, transports, sign_count, backup_eligible, backed_up, name)
-      select u.user_id, $2, $3::bytea, $4::bytea, $5::bytea, $6::bytea, $7, $8, $9::bigint,
-        $10::boolean, $11::boolean, $12
-      from users u
-      where u.user_id = $1 and (select count(*) from passkeys where user_id = $1) < $13::bigint
-      on conflict (user_id, passkey_id) do nothing
-      returning 1
-    )
-    select exists (select 1 from made),
-      exists (select 1 from passkeys where user_id = $1 and passkey_id = $2)
+    insert into passkeys (user_id, passkey_id, credential_id, public_key, user_handle, aaguid,
+      rp_id, transports, sign_count, backup_eligible, backed_up, name)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9::bigint, $10, $11, $12)
     """)
 
   /// Stores what a sign-in has stated; undoes the transaction if the passkey is gone, or if another

@@ -7,7 +7,8 @@ import Testing
 @Suite struct AuthorizationStageTests {
   @Test(arguments: [
     AuthorizationStage.start, .mailedCode(flow: "f", isOfNewUser: false),
-    .mailedCode(flow: "f", isOfNewUser: true), .secondFactor(flow: "f"),
+    .mailedCode(flow: "f", isOfNewUser: true),
+    .secondFactor(flow: "f", hasApp: false, hasPasskey: true),
     .enrollment(flow: "f", secret: "s", uri: "otpauth://totp/a"),
   ])
   func `a stage is stored with its values`(_ stage: AuthorizationStage) throws {

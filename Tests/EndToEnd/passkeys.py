@@ -11,6 +11,7 @@ import os
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from authenticator import FactorCase
 
@@ -72,7 +73,8 @@ class Passkey:
             return cbor({1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"),
                          -3: numbers.y.to_bytes(32, "big")})
         if self.algorithm == -8:
-            return cbor({1: 1, 3: -8, -1: 6, -2: public.public_bytes_raw()})
+            return cbor({1: 1, 3: -8, -1: 6, -2: public.public_bytes(
+                Encoding.Raw, PublicFormat.Raw)})
         numbers = public.public_numbers()
         return cbor({1: 3, 3: -257, -1: numbers.n.to_bytes(256, "big"), -2: b"\1\0\1"})
 

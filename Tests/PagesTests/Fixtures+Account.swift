@@ -13,6 +13,7 @@ extension Fixtures {
     paths.password = path("/account/password")
     paths.authenticator = path("/account/authenticator")
     paths.recoveryCodes = path("/account/recovery-codes")
+    paths.passkeys = path("/account/passkeys")
     paths.sessions = path("/account/sessions")
     paths.identities = path("/account/identities")
     paths.applications = path("/account/applications")

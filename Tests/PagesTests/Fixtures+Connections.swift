@@ -59,7 +59,7 @@ extension Fixtures {
       (
         "confirm-identity-only-connections",
         .confirmIdentity(
-          target(), email: "", method: .connection,
+          target(), email: "", method: .other,
           others: Page.OtherConfirmations(connections: [few[1]]), cancel: target()
         )
       ),

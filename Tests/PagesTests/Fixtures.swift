@@ -75,7 +75,7 @@ struct Fixtures {
 
   /// Each page in each state, by a name for files.
   var pages: [(name: String, page: Page)] {
-    signInPages + connectionPages + consentPages + accountPages + otherPages
+    signInPages + connectionPages + passkeyPages + consentPages + accountPages + otherPages
   }
 }
 

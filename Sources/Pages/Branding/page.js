@@ -106,6 +106,77 @@ for (const select of document.querySelectorAll("select[data-zone]")) {
   if (!select.value && isListed) select.value = zone;
 }
 
+// A button that asks the browser for a passkey, and sends what it returns. Browsers have one request
+// at a time: that of the button ends the one that fills the field of the address.
+let asking = null;
+for (const form of document.querySelectorAll("form[data-passkey]")) {
+  const { passkey: kind, renewal, unknown, exists } = form.dataset;
+  let options = JSON.parse(form.dataset.options);
+  const id = options.rpId ?? options.rp.id;
+  const isOfPage = location.hostname === id || location.hostname.endsWith(`.${id}`);
+  if (!isOfPage || !window.PublicKeyCredential?.parseRequestOptionsFromJSON) continue;
+  form.parentElement.hidden = false;
+  // Whether this device can keep a passkey, for the offer after the password.
+  PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().then((isAble) => {
+    const input = document.querySelector("input[name=platform]");
+    if (input && isAble) input.value = "1";
+  });
+
+  const renew = async () => {
+    const email = document.getElementById("email")?.value;
+    const response = await fetch(renewal, {
+      method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(kind === "create" && email ? { email } : {}),
+    });
+    if (!response.ok) throw new Error(response.status);
+    const begun = await response.json();
+    form.elements.passkey_flow.value = begun.flow;
+    options = begun.public_key;
+  };
+  const ask = async (mediation) => {
+    asking?.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    const publicKey = kind === "get"
+      ? PublicKeyCredential.parseRequestOptionsFromJSON(options)
+      : PublicKeyCredential.parseCreationOptionsFromJSON(options);
+    const credential = await navigator.credentials[kind]({ publicKey, mediation, signal });
+    form.elements.credential.value = JSON.stringify(credential);
+    form.submit();
+  };
+  const fill = async () => {
+    if (!("fillsAddress" in form.dataset)) return;
+    if (!await PublicKeyCredential.isConditionalMediationAvailable?.()) return;
+    ask("conditional").catch(() => {});
+  };
+
+  form.querySelector("button").addEventListener("click", async (event) => {
+    event.preventDefault();
+    try {
+      // Only a new user has an address to state.
+      if (kind === "create" && renewal) await renew();
+      await ask();
+    } catch (error) {
+      if (error.name === "InvalidStateError" && !form.querySelector(".notice")) {
+        add(form, "p", { class: "notice warning", role: "alert" }, exists);
+      } else if (error.message === "422") {
+        document.getElementById("email")?.focus();
+      }
+      // The user has cancelled: the field of the address offers passkeys again.
+      fill();
+    }
+  });
+  // The options expire after ten minutes.
+  if (renewal && kind === "get") {
+    setInterval(() => renew().then(fill).catch(() => {}), 540_000);
+  }
+  if (unknown) {
+    PublicKeyCredential.signalUnknownCredential?.({ rpId: id, credentialId: unknown })
+      ?.catch(() => {});
+  }
+  addEventListener("pageshow", fill);
+}
+
 // A page that waits for the link of an email looks whether it was opened, and continues.
 const { check, next, done } = document.querySelector("main").dataset;
 if (check) {

@@ -11,6 +11,7 @@ package struct AccountOverview: Sendable {
   package var hasPassword: Bool
   package var hasAuthenticator: Bool
   package var recoveryCodes: Int
+  package var passkeys = 0
   package var sessions: Int
   package var identities: Int
   /// Whether accounts of issuers can be linked, so that the row is shown without any.
@@ -41,6 +42,7 @@ package struct AccountPaths: Sendable {
   package var password: LocalPath?
   package var authenticator: LocalPath?
   package var recoveryCodes: LocalPath?
+  package var passkeys: LocalPath?
   package var sessions: LocalPath?
   package var identities: LocalPath?
   package var applications: LocalPath?
@@ -108,7 +110,11 @@ extension Page {
   }
 
   private static func signInRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
+    let passkeys = Row(
+      .message(.passkeys), values: [.message(.passkeyCount, ["count": .count(account.passkeys)])],
+      action(account.passkeys == 0 ? .setUp : .show, paths.passkeys))
     var rows = [
+      passkeys,
       Row(
         .message(.password),
         values: [.message(account.hasPassword ? .passwordIsSet : .notSet)],

@@ -121,8 +121,8 @@ extension Page {
     /// A code that the page offers to mail.
     case unsentMailCode
     case authenticator
-    /// None here: the user signs in at an issuer.
-    case connection
+    /// None here: the user signs in at an issuer, or by a passkey.
+    case other
   }
 
   /// The ways to confirm beside the credential that a page asks for.
@@ -131,9 +131,12 @@ extension Page {
     package var page: Destination?
     /// The issuers that confirm the user.
     package var connections: [ConnectionButton]
+    package var passkey: PasskeyForm?
 
-    package init(page: Destination? = nil, connections: [ConnectionButton] = []) {
-      (self.page, self.connections) = (page, connections)
+    package init(
+      page: Destination? = nil, connections: [ConnectionButton] = [], passkey: PasskeyForm? = nil
+    ) {
+      (self.page, self.connections, self.passkey) = (page, connections, passkey)
     }
   }
 
@@ -159,7 +162,7 @@ extension Page {
     case .mailCode(let digits):
       page.notices = [Notice(.information, .message(.codeSentToYou, ["email": .address(email)]))]
       fields.append(.code(digits: digits, hint: .message(.mailCodeHint)))
-    case .unsentMailCode, .connection: fields = []
+    case .unsentMailCode, .other: fields = []
     case .authenticator:
       fields.append(.code(digits: appCodeLength, hint: .message(.authenticatorCodeHint)))
     }
@@ -170,11 +173,12 @@ extension Page {
       switch method {
       case .password, .authenticator: .mailCodeInstead
       case .mailCode: .sendNewCode
-      case .unsentMailCode, .connection: .sendCode
+      case .unsentMailCode, .other: .sendCode
       }
     var wait: Duration?
     if case .mailCode = method, errors.isEmpty { wait = resendWait }
     page.add(label, resend, fields.isEmpty ? .primary : .secondary, wait: wait)
+    page.add(others.passkey)
     page.add(others.connections)
     page.add(.cancel, cancel)
     page.add(.useOtherMethod, to: others.page)

@@ -9,7 +9,8 @@ extension Page {
   /// - `connections`: the issuers, in the order of the operator.
   package static func signIn(
     _ target: FormTarget?, email: String = "", isRemembered: Bool = false, client: String? = nil,
-    signUp: Destination? = nil, connections: [ConnectionButton] = [], errors: [PageError] = []
+    signUp: Destination? = nil, passkey: PasskeyForm? = nil, connections: [ConnectionButton] = [],
+    errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .signIn)
     page.errors = errors
@@ -23,6 +24,7 @@ extension Page {
       let buttons = [Button(.message(.continue))]
       page.body = [.form(Form(target, fields: [.email(email), remember], buttons: buttons))]
     }
+    page.add(passkey)
     page.add(connections)
     page.add(.createAccount, to: signUp)
     return page
@@ -33,13 +35,14 @@ extension Page {
   /// - `mailCode`: sends a code instead. It is a form, since a link must send no mail.
   package static func password(
     _ target: FormTarget, email: String, change: Destination, reset: Destination? = nil,
-    mailCode: FormTarget? = nil, errors: [PageError] = []
+    mailCode: FormTarget? = nil, passkey: PasskeyForm? = nil, errors: [PageError] = []
   ) -> Page {
     var field = Field.currentPassword
     field.link = reset.map { Link(.message(.forgotPassword), to: $0) }
     let fields = [.fixedEmail(email, change: change), field]
     var page = asking(.enterPassword, target, fields, .signIn, errors: errors)
     page.addAlternative(.mailCodeInstead, mailCode)
+    page.add(passkey)
     return page
   }
 
@@ -79,11 +82,13 @@ extension Page {
   /// - `connections`: the issuers, in the order of the operator.
   package static func signUp(
     _ target: FormTarget, email: String = "", minimumPassword minimum: Int, signIn: Destination,
-    terms: Destination? = nil, connections: [ConnectionButton] = [], errors: [PageError] = []
+    terms: Destination? = nil, passkey: PasskeyForm? = nil, connections: [ConnectionButton] = [],
+    errors: [PageError] = []
   ) -> Page {
     let fields: [Field] = [.email(email), .newPassword(minimum: minimum)]
     var page = asking(.createAccount, target, fields, .createAccount, errors: errors)
     page.introduction = [.message(.createAccountIntroduction)]
+    page.add(passkey)
     page.add(connections)
     var links = [Link(.message(.haveAccount), to: signIn)]
     if let terms { links.append(Link(.message(.readTerms), to: terms)) }
@@ -91,14 +96,23 @@ extension Page {
     return page
   }
 
-  /// Asks for a code of the authenticator app.
+  /// Asks for a code of the authenticator app, or for a passkey.
+  ///
+  /// - `target`: the form of the code; nil for a user without the app.
   package static func secondFactor(
-    _ target: FormTarget, recoveryCode: Destination? = nil, cancel: FormTarget? = nil,
-    errors: [PageError] = []
+    _ target: FormTarget?, recoveryCode: Destination? = nil, passkey: PasskeyForm? = nil,
+    cancel: FormTarget? = nil, errors: [PageError] = []
   ) -> Page {
-    let field = Field.code(digits: appCodeLength)
-    var page = asking(.secondFactor, target, [field], .verify, errors: errors)
-    page.introduction = [.message(.secondFactorIntroduction)]
+    var page = Page(title: .secondFactor)
+    page.errors = errors
+    page.introduction = [
+      .message(target == nil ? .passkeyStepIntroduction : .secondFactorIntroduction)
+    ]
+    if let target {
+      let buttons = [Button(.message(.verify))]
+      page.body = [.form(Form(target, fields: [.code(digits: appCodeLength)], buttons: buttons))]
+    }
+    page.add(passkey)
     page.add(.cancel, cancel)
     page.add(.useRecoveryCode, to: recoveryCode)
     return page

@@ -228,6 +228,7 @@ struct PageView {
       return "\(divider)\(forms.map { self.form($0, errors) })"
     case .connections(let buttons, let areAlternatives):
       return connections(buttons, areAlternatives: areAlternatives)
+    case .passkey(let form, let isAlternative): return passkey(form, isAlternative: isAlternative)
     case .links(let links):
       return """
         <ul class="links">

@@ -81,9 +81,10 @@ extension ClientSettings {
     /// The way of signing in that has a provider of sessions; nil for other ways.
     package init?(provider: IdentityProvider) {
       switch provider {
-      case .password, .linkedPassword: self = .password
+      // Clients allow passkeys together with the password.
+      case .password, .linkedPassword, .passkey: self = .password
       case .email: self = .emailCode
-      case .anonymous, .apiKey, .passkey, .issuer: return nil
+      case .anonymous, .apiKey, .issuer: return nil
       }
     }
   }

@@ -163,6 +163,11 @@ package enum ExportQueries {
           'id', key_id, 'name', name, 'disabled_at', disabled_at, 'created_at', created_at,
           'last_used_at', last_used_at) order by created_at), '[]')
         from api_keys t where t.user_id = $1),
+      'passkeys', (select coalesce(json_agg(json_build_object(
+          'id', passkey_id, 'name', name, 'rp_id', rp_id, 'aaguid', encode(aaguid, 'hex'),
+          'backed_up', backed_up, 'created_at', created_at, 'last_used_at', last_used_at)
+          order by created_at), '[]')
+        from passkeys t where t.user_id = $1),
       'sessions', (select coalesce(json_agg(json_build_object(
           'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,
           'address', host(address), 'agent', agent, 'created_at', created_at,

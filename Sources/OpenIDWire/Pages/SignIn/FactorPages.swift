@@ -2,6 +2,7 @@ import Accounts
 import EventLoop
 import HTTP
 import HostedPages
+import Localization
 import OpenID
 import Pages
 import Runtime
@@ -13,15 +14,20 @@ import WireKit
   nonisolated static let routes = [
     SignInPages.show(.factor, "Show the form of a second factor") {
       (visit) async throws(Failure) in
-      guard case .secondFactor = visit.state.stage else { return nil }
+      guard case .secondFactor(_, let hasApp, let hasPasskey) = visit.state.stage else {
+        return nil
+      }
       return .secondFactor(
-        visit.target(.factor), recoveryCode: visit.link(.recovery), cancel: visit.cancel,
-        errors: visit.pageErrors
+        hasApp ? visit.target(.factor) : nil, recoveryCode: hasApp ? visit.link(.recovery) : nil,
+        passkey: hasPasskey
+          ? try visit.call.passkeyForm(
+            visit.target(below: "factor/passkey"), .usePasskey, errors: visit.errors) : nil,
+        cancel: visit.cancel, errors: visit.pageErrors
       )
     },
     SignInPages.handle("factor", "Sign in with a second factor") {
       (visit, form) async throws(Failure) in
-      guard case .secondFactor(let flow) = visit.state.stage else { return .page(.signIn) }
+      guard case .secondFactor(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
       guard let code = form.code(digits: TimeBasedCode.length) else {
         return .errors([form.malformedCode(digits: TimeBasedCode.length)], on: .factor)
       }
@@ -37,7 +43,7 @@ import WireKit
     },
     SignInPages.handle("recovery", "Sign in with a recovery code") {
       (visit, form) async throws(Failure) in
-      guard case .secondFactor(let flow) = visit.state.stage else { return .page(.signIn) }
+      guard case .secondFactor(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
       let code = form.trimmed(.recoveryCode)
       return try await complete(flow, visit, by: code, on: .recovery, wrong: .recoveryCodeWrong)
     },

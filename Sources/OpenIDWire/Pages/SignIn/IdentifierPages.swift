@@ -36,6 +36,7 @@ import WireKit
       isRemembered: kept != nil,
       client: client?.name,
       signUp: methods.takesSignUp ? visit.link(.signUp) : nil,
+      passkey: try visit.passkeyForm(fillsAddress: takesAddress),
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )
@@ -52,7 +53,8 @@ import WireKit
       method: methods.takesPassword ? .password : .unsentMailCode,
       resend: methods.takesCode ? CodePages.target(visit) : nil,
       others: Page.OtherConfirmations(
-        connections: try visit.connectionButtons(confirming: true)),
+        connections: try visit.connectionButtons(confirming: true),
+        passkey: try visit.passkeyForm()),
       another: visit.target(below: "choose/another"),
       client: client?.name,
       cancel: visit.cancel,
@@ -95,9 +97,10 @@ import WireKit
     let methods = try visit.methods()
     guard methods.takesPassword else { return nil }
     return .password(
-      visit.target(.password), email: email, change: visit.link(.signIn),
+      visit.target(.password, [HiddenField("platform", "")]), email: email,
+      change: visit.link(.signIn),
       reset: visit.link(.forgot), mailCode: methods.takesCode ? CodePages.target(visit) : nil,
-      errors: visit.pageErrors
+      passkey: try visit.passkeyForm(), errors: visit.pageErrors
     )
   }
 
@@ -111,7 +114,8 @@ import WireKit
     let password = form.text(.password)
     guard !password.isEmpty else { return .errors([FormError(.passwordMissing)], on: .password) }
     let credentials = Credentials(email: visit.email, password: password)
-    return try await visit.signIn(on: .password, wrong: .signInWrong) {
+    let isAble = form["platform"] == "1"
+    return try await visit.signIn(on: .password, wrong: .signInWrong, mayOffer: isAble) {
       () async throws(Failure) in
       try await Users.signIn(credentials, as: .pages, reportsBlock: true, visit.context)
     }
@@ -127,6 +131,7 @@ import WireKit
       minimumPassword: visit.app.accountSettings.passwordMinLength,
       signIn: visit.link(.signIn),
       terms: visit.app.brandingSettings.terms,
+      passkey: try await visit.passkeySignUpForm(),
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )

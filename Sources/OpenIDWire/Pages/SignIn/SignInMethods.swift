@@ -26,12 +26,13 @@ extension Visit {
   ///   - page: the page of the form.
   ///   - wrong: the error of a wrong password or code.
   ///   - flow: the flow of a mailed code; nil for other credentials.
+  ///   - mayOffer: whether the device of the browser can keep a passkey.
   ///   - verb: returns the session, of which only the secret of the device is used; nil if a mailed code
   ///     completes the sign-in.
   /// - Returns: the next page, or the same with errors.
   /// - Throws: a failure that has a page of its own.
   func signIn(
-    on page: SignInPage, wrong: FormError.Kind, flow: String? = nil,
+    on page: SignInPage, wrong: FormError.Kind, flow: String? = nil, mayOffer: Bool = false,
     _ verb: @EventLoop () async throws(Failure) -> OpenSession?
   ) async throws(Failure) -> Next {
     do throws(Failure) {
@@ -40,7 +41,11 @@ extension Visit {
         session = try await verb()
       }
       guard errors.isEmpty, let session else { return .errors(errors, on: page) }
-      return try await complete(session)
+      let next = try await complete(session)
+      guard state.linkError == nil, try await offersPasskey(to: session.user, mayOffer) else {
+        return next
+      }
+      return .page(.offer)
     } catch let error where error.is(.additionalFactorRequired) {
       if page == .password || page == .signUp { BrowserNote.password.keep(email, call) }
       return try await beginSecondStep(error)
@@ -75,7 +80,9 @@ extension Visit {
     guard let flow = failure["flow"]?.string else { throw failure }
     let methods = failure["methods"]?.array?.compactMap(\.string) ?? []
     guard methods.contains("enroll") else {
-      state.stage = .secondFactor(flow: flow)
+      let hasApp = methods.contains("totp")
+      state.stage = .secondFactor(
+        flow: flow, hasApp: hasApp, hasPasskey: methods.contains("passkey"))
       return .page(.factor)
     }
     let enrollment = try await SecondFactorFlow.enroll(flow, context)

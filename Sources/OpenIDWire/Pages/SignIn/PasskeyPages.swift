@@ -1,0 +1,149 @@
+import Accounts
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import Localization
+import OpenID
+import Pages
+import Passkeys
+import Runtime
+import Sessions
+import WireKit
+
+/// Passkeys on the pages of a sign-in.
+@EventLoop enum PasskeyPages {
+  nonisolated static let routes = [
+    SignInPages.handle("passkey", "Sign in with a passkey") {
+      (visit, form) async throws(Failure) in
+      guard try visit.methods().takesPasskey else {
+        return .errors([FormError(.methodClosed)], on: .signIn)
+      }
+      let page = visit.state.page == .password ? SignInPage.password : .signIn
+      return try await visit.signIn(on: page, wrong: .passkeyWrong) { () async throws(Failure) in
+        let (credential, flow) = try visit.call.passkey(of: form)
+        return try await Passkeys.signIn(credential, flow, as: .pages, visit.context)
+      }
+    },
+    SignInPages.handle("sign-up/passkey", "Create an account with a passkey") {
+      (visit, form) async throws(Failure) in
+      guard try visit.takesPasskeySignUp else {
+        return .errors([FormError(.signUpClosed)], on: .signIn)
+      }
+      return try await visit.signIn(on: .signUp, wrong: .passkeyWrong) { () async throws(Failure) in
+        let (credential, flow) = try visit.call.passkey(of: form)
+        return try await Passkeys.register(
+          credential, flow, named: nil, code: nil, as: .pages, visit.context)
+      }
+    },
+    SignInPages.handle("factor/passkey", "Complete a sign-in with a passkey") {
+      (visit, form) async throws(Failure) in
+      guard case .secondFactor(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
+      return try await visit.signIn(on: .factor, wrong: .passkeyWrong) { () async throws(Failure) in
+        let passkey = try await visit.call.shownPasskey(of: form)
+        return try await SecondFactorFlow.complete(flow, by: passkey, as: .pages, visit.context)
+      }
+    },
+    SignInPages.show(.offer, "Offer a passkey after another sign-in") {
+      (visit) async throws(Failure) in
+      guard visit.state.hasAuthenticated, let user = visit.state.user,
+        try await visit.actAsUser()
+      else { return nil }
+      var form = PasskeyForm(
+        try await Passkeys.beginAdding(to: user, visit.context), .create, visit.target(.offer),
+        .continue)
+      form.style = .primary
+      return .offerPasskey(
+        form, later: visit.target(below: "passkey-offer/later"),
+        never: visit.target(below: "passkey-offer/never"), errors: visit.pageErrors)
+    },
+    SignInPages.handle("passkey-offer", "Add a passkey after another sign-in") {
+      (visit, form) async throws(Failure) in
+      guard visit.state.hasAuthenticated, let user = visit.state.user,
+        try await visit.actAsUser()
+      else { return .page(.signIn) }
+      let errors = try await visit.call.errors(wrong: .passkeyWrong) { () async throws(Failure) in
+        let (credential, flow) = try visit.call.passkey(of: form)
+        let added = try await Passkeys.add(
+          credential, flow, named: nil, to: user, as: .pages, visit.context)
+        visit.state.deviceSecret = added.session.deviceSecret
+      }
+      return errors.isEmpty ? visit.nextAfterSignIn : .errors(errors, on: .offer)
+    },
+    decline("later", .passkeyLater, "Continue without a passkey for some days"),
+    decline("never", .passkeyNever, "Continue without a passkey in this browser"),
+  ]
+
+  /// Returns the route of an answer that makes no passkey, which the browser keeps.
+  private nonisolated static func decline(
+    _ name: String, _ note: BrowserNote, _ summary: String
+  ) -> Route {
+    SignInPages.handle("passkey-offer/\(name)", summary) { (visit, _) async throws(Failure) in
+      guard visit.state.hasAuthenticated, let user = visit.state.user else { return .page(.signIn) }
+      let others = note.users(visit.call).filter { $0 != user.text }.suffix(30)
+      note.keep((others + [user.text]).joined(separator: " "), visit.call)
+      return visit.nextAfterSignIn
+    }
+  }
+}
+
+extension BrowserNote {
+  /// Returns the users who have given an answer to the offer of a passkey.
+  @EventLoop fileprivate func users(_ call: Call) -> [String] {
+    text(call)?.split(separator: " ").map(String.init) ?? []
+  }
+}
+
+extension Visit {
+  /// Returns the form that signs in with a passkey; nil if the client takes none.
+  func passkeyForm(fillsAddress: Bool = false) throws(Failure) -> PasskeyForm? {
+    guard try methods().takesPasskey else { return nil }
+    var form = try call.passkeyForm(target(below: "passkey"), .signInWithPasskey, errors: errors)
+    form?.fillsAddress = fillsAddress
+    return form
+  }
+
+  /// Returns the form that makes an account with a passkey; nil if the app takes none.
+  func passkeySignUpForm() async throws(Failure) -> PasskeyForm? {
+    guard try takesPasskeySignUp else { return nil }
+    let none = PasskeyRegistration(email: nil, name: nil)
+    var form = PasskeyForm(
+      try await Passkeys.beginRegistration(none, context), .create,
+      target(below: "sign-up/passkey"), .signUpWithPasskey)
+    form.renewal = LocalPath(checked: "/v1/register/passkey/options")
+    return form
+  }
+
+  /// Whether a new user may have a passkey in place of a password.
+  ///
+  /// An app that verifies addresses first needs the mailed code, which no page asks for beside it.
+  var takesPasskeySignUp: Bool {
+    get throws(Failure) {
+      let methods = try methods()
+      return methods.takesSignUp && methods.takesPasskey
+        && app.accountSettings.signUp == .immediate
+    }
+  }
+
+  /// Acts as the user who has signed in here; returns whether the browser still has its session.
+  func actAsUser() async throws(Failure) -> Bool {
+    let users = try await call.browserUsers()
+    guard let own = users.first(where: { $0.user == state.user }) else { return false }
+    context.principal = own.principal(in: app.id)
+    return true
+  }
+
+  /// Returns whether to offer a passkey to a user who has just signed in with a password.
+  ///
+  /// - Parameters:
+  ///   - user: the user, as whom the request acts.
+  ///   - isAble: whether the device of the browser can keep passkeys, as its script states.
+  func offersPasskey(to user: UserID, _ isAble: Bool) async throws(Failure) -> Bool {
+    guard isAble, authorization.request.client != .pages, app.passkeySettings.isOffered,
+      try methods().takesPasskey,
+      !(BrowserNote.passkeyLater.users(call) + BrowserNote.passkeyNever.users(call))
+        .contains(user.text)
+    else { return false }
+    return try await Passkeys.list(of: user, context).count < app.passkeySettings.limit
+  }
+}

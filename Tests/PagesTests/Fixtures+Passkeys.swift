@@ -1,0 +1,53 @@
+import Encoding
+
+@testable import Localization
+@testable import Pages
+
+extension Fixtures {
+  private func passkey(_ kind: PasskeyForm.Kind, _ label: MessageKey) -> PasskeyForm {
+    var form = PasskeyForm(
+      target("/u/t/0123/passkey"), kind, flow: text("c2VhbGVk"),
+      options: text(#"{"challenge":"AAAA","rpId":"id.example"}"#), label: label)
+    form.unknown = text("AAAA")
+    form.renewal = Self.path("/v1/login/passkey/options")
+    return form
+  }
+
+  var passkeyPages: [(name: String, page: Page)] {
+    let day = CalendarDay(number: 20_000)
+    let passkeys = [
+      PasskeyDescription(
+        name: text("Chrome, Linux"), madeOn: day, lastUsed: day,
+        page: Self.path("/account/passkeys/0")),
+      PasskeyDescription(
+        name: text("iPhone"), madeOn: day, lastUsed: nil, page: Self.path("/account/passkeys/1")),
+    ]
+    let signIn = passkey(.get, .signInWithPasskey)
+    return [
+      ("sign-in-passkey", .signIn(target(), signUp: back, passkey: signIn)),
+      (
+        "sign-in-passkey-unknown",
+        .signIn(target(), passkey: signIn, errors: [.form(.passkeyUnknown)])
+      ),
+      ("password-passkey", .password(target(), email: email, change: back, passkey: signIn)),
+      (
+        "sign-up-passkey",
+        .signUp(
+          target(), minimumPassword: 8, signIn: back, passkey: passkey(.create, .signUpWithPasskey))
+      ),
+      ("factor-passkey", .secondFactor(target(), passkey: passkey(.get, .usePasskey))),
+      (
+        "factor-only-passkey",
+        .secondFactor(nil, passkey: passkey(.get, .usePasskey), cancel: target())
+      ),
+      (
+        "passkey-offer",
+        .offerPasskey(passkey(.create, .continue), later: target(), never: target())
+      ),
+      ("passkeys", .passkeys(passkeys, add: back, back: back)),
+      ("passkeys-none", .passkeys([], add: nil, back: back)),
+      ("passkey-add", .addPasskey(passkey(.create, .addPasskey), back: back)),
+      ("passkey", .passkey(target(), name: name, removal: target(), back: back)),
+    ]
+  }
+}
