@@ -5,7 +5,7 @@
 create table passkeys (
   user_id text collate "C" not null references users on delete cascade,
   passkey_id text collate "C" not null check (passkey_id ~ '^[0-9a-f]{24}$'),
-  credential_id bytea not null check (length(credential_id) between 1 and 1023),
+  credential bytea not null check (length(credential) between 1 and 1023),
   public_key bytea not null check (length(public_key) between 1 and 2048),
   user_handle bytea not null check (length(user_handle) between 1 and 64),
   rp_id text collate "C" not null,

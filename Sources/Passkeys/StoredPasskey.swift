@@ -90,7 +90,7 @@ package enum PasskeyQueries {
   static let find = Statement<StoredPasskey, UserID, IdentityID, AppID>(
     "passkeys.find",
     """
-    select p.user_id, p.credential_id, p.public_key, p.user_handle, p.aaguid, p.rp_id,
+    select p.user_id, p.credential, p.public_key, p.user_handle, p.aaguid, p.rp_id,
       p.backup_eligible, p.backed_up, p.sign_count, u.blocked_at is not null
     from passkeys p join users u on u.user_id = $1
     where p.user_id = $1 and p.passkey_id = $2 and u.app_id = $3
@@ -118,7 +118,7 @@ package enum PasskeyQueries {
   >(
     "passkeys.make",
     """
-    insert into passkeys (user_id, passkey_id, credential_id, public_key, user_handle, aaguid,
+    insert into passkeys (user_id, passkey_id, credential, public_key, user_handle, aaguid,
       rp_id, transports, sign_count, backup_eligible, backed_up, name)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9::bigint, $10, $11, $12)
     """)
@@ -144,7 +144,7 @@ package enum PasskeyQueries {
     "passkeys.list",
     """
     select p.passkey_id, p.name, p.created_at, p.last_used_at, p.backed_up, p.transports, p.aaguid,
-      p.rp_id, p.credential_id
+      p.rp_id, p.credential
     from users c left join passkeys p on p.user_id = $1
     where \(.isAuthorized)
     order by p.created_at desc, p.passkey_id

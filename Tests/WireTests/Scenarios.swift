@@ -8,7 +8,8 @@ extension Scenario {
   ///
   /// A test reports missing ones.
   static let all =
-    entrance + devices + own + access + factors + passkeys + sides("/v1/me") + sides("/v1/users/{user}")
+    entrance + devices + own + access + factors + passkeys + sides("/v1/me")
+    + sides("/v1/users/{user}")
     + programs + operation + clients + connections + server
 
   /// The scenarios of users and their devices.

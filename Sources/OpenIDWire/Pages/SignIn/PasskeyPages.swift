@@ -138,6 +138,8 @@ extension Visit {
   /// - Parameters:
   ///   - user: the user, as whom the request acts.
   ///   - isAble: whether the device of the browser can keep passkeys, as its script states.
+  /// - Returns: whether the page of the offer comes next.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   func offersPasskey(to user: UserID, _ isAble: Bool) async throws(Failure) -> Bool {
     guard isAble, authorization.request.client != .pages, app.passkeySettings.isOffered,
       try methods().takesPasskey,
