@@ -299,8 +299,8 @@ let package = Package(
     .target(
       name: "Passkeys",
       dependencies: [
-        "Accounts", "Delivery", "Encoding", "EventLoop", "IdentitySubjects", "JSON", "Postgres",
-        "RateLimiting", "Runtime", "Sessions", "Tenancy", "WebAuthn",
+        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "IdentitySubjects", "JSON",
+        "Postgres", "RateLimiting", "Runtime", "Sessions", "Tenancy", "WebAuthn",
       ],
       swiftSettings: domain
     ),
@@ -375,7 +375,7 @@ let package = Package(
     .target(
       name: "ParraWire",
       dependencies: [
-        "OpenIDClient",
+        "OpenIDClient", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Accounts", "Documents", "Encoding", "EventLoop",
         "Federation", "HTTP", "JSON", "Runtime", "Sessions", "Tenancy", "WebTokens", "WireKit",
       ],
@@ -407,7 +407,7 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
-        "Federation", "OpenIDClient",
+        "Federation", "OpenIDClient", "Passkeys",
         "Records", "RateLimiting", "Accounts", "Delivery", "Encoding",
         "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "Passkeys",
         "PasswordHashes", "Runtime",

@@ -114,6 +114,18 @@ extension Users {
     return account.hash == nil ? open.subtracting([.password]) : open
   }
 
+  /// Checks that no user has an address, for clients that ask before they register.
+  ///
+  /// - Throws: `.invalid`, `.emailTaken`, `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop package static func requireFree(
+    _ email: String, _ context: RequestContext
+  ) async throws(Failure) {
+    try EmailAddress.check(email, context)
+    let address = try await EmailAddress(email, context)
+    try await RequestLimiter.lookup(context)
+    guard try await Accounts.holder(of: address, context) == nil else { throw .emailTaken }
+  }
+
   /// Mails a code that completes a registration or a link, or informs the user of the address.
   ///
   /// Only the text of the mail differs between a known and an unknown address.

@@ -102,22 +102,11 @@ extension UserAdministration {
   ) async throws(Failure) -> UserID {
     var writes: [DocumentWrite] = []
     for (kind, members) in members.documents {
-      let rule = try DocumentRule(of: kind, in: context.app)
-      // A stranger may write what the user may write.
-      let access = MemberAccess(to: kind, in: context.app)
-      let text = try await context.calculate(on: .max) { () throws(Failure) in
-        let after = try access?.result(ofMember: .object(members), on: nil, of: kind)
-        return try rule.text(ofMember: after ?? .object(members))
-      }
-      let first = VersionCondition(oneOf: [0])
-      writes.append(DocumentWrite(of: kind, text, if: first))
+      writes.append(try await DocumentWrite(ofNewUser: kind, members, context))
     }
     return try await Users.registerOnly(credentials, context) {
       [writes] (transaction, user) async throws(Failure) in
-      // No user is signed in yet who could write.
-      let system = transaction.acting(
-        as: Principal(.system, in: context.app.id, scopes: .everything)
-      )
+      let system = transaction.actingAsSystem()
       for write in writes { try await write.run(of: user, in: system) }
       if members.profile.count > 0 {
         try await Profiles.change(members.profile, of: user, in: system)

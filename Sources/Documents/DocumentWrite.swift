@@ -1,5 +1,5 @@
 package import EventLoop
-import JSON
+package import JSON
 import Postgres
 import RateLimiting
 package import Runtime
@@ -29,6 +29,22 @@ package struct DocumentWrite {
     self.isMerge = isMerge
     self.condition = condition
     self.isChecked = isChecked
+  }
+
+  /// Makes the first document of a new user, which a stranger states: members that users may write.
+  ///
+  /// A back end's principal runs it, since no user is signed in yet who could write.
+  /// - Throws: `.memberNotWritable`, `.schemaMismatch`, `.documentTooLarge`.
+  @EventLoop package init(
+    ofNewUser kind: DocumentKind, _ members: JSONObject, _ context: RequestContext
+  ) async throws(Failure) {
+    let rule = try DocumentRule(of: kind, in: context.app)
+    let access = MemberAccess(to: kind, in: context.app)
+    let text = try await context.calculate(on: .max) { () throws(Failure) in
+      let after = try access?.result(ofMember: .object(members), on: nil, of: kind)
+      return try rule.text(ofMember: after ?? .object(members))
+    }
+    self.init(of: kind, text, if: VersionCondition(oneOf: [0]))
   }
 
   /// Writes the document.

@@ -123,6 +123,7 @@ package enum DirectGrant: String, CaseIterable, Sendable {
   case recoveryCode = "http://auth0.com/oauth/grant-type/mfa-recovery-code"
   /// A code or token that the SDK of another service has given to a native app.
   case tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+  case passkey = "urn:okta:params:oauth:grant-type:webauthn"
 
   /// Returns whether the grant is open to a client.
   ///
@@ -130,13 +131,15 @@ package enum DirectGrant: String, CaseIterable, Sendable {
   ///   - password: whether passwords can be exchanged for tokens.
   ///   - emailCode: whether mailed codes can.
   ///   - service: whether what other services give can.
+  ///   - passkey: whether passkeys can.
   /// - Returns: whether a client may use the grant.
-  package func isOpen(password: Bool, emailCode: Bool, service: Bool) -> Bool {
+  package func isOpen(password: Bool, emailCode: Bool, service: Bool, passkey: Bool) -> Bool {
     switch self {
     case .password, .passwordRealm: password
     case .emailCode: emailCode
     case .factorCode, .recoveryCode: password || emailCode || service
     case .tokenExchange: service
+    case .passkey: passkey
     }
   }
 }

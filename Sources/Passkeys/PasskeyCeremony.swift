@@ -1,7 +1,7 @@
 import Accounts
 import Encoding
 package import EventLoop
-import JSON
+package import JSON
 import Postgres
 package import Runtime
 import Tenancy
@@ -26,19 +26,22 @@ package struct PasskeyCeremony: Sendable {
   let relyingPartyID: String
   /// The user who gets the passkey; nil for a sign-in.
   package let user: UserID?
+  /// The client that began, which alone may end it; nil at wires whose clients have no id.
+  package let client: ClientID?
   /// What the new user has stated; nil unless it registers.
   let registration: PasskeyRegistration?
 
   /// How long a ceremony is open: longer than browsers wait for the user.
   package static let lifetime = Duration.seconds(600)
-  /// The longest text, in bytes.
-  private static let longest = 4_096
+  /// The longest text, in bytes: of a registration with metadata of the greatest length.
+  private static let longest = 24_576
 
   init(
-    _ purpose: Purpose, of user: UserID? = nil, for registration: PasskeyRegistration? = nil,
-    in app: App
+    _ purpose: Purpose, of user: UserID? = nil, by client: ClientID? = nil,
+    for registration: PasskeyRegistration? = nil, in app: App
   ) {
     (self.purpose, self.user, self.registration) = (purpose, user, registration)
+    self.client = client
     relyingPartyID = app.passkeySettings.relyingPartyID
     challenge = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
   }
@@ -52,25 +55,28 @@ package struct PasskeyCeremony: Sendable {
     json["challenge"] = .string(challenge.base64URL)
     json["rp_id"] = .string(relyingPartyID)
     json["user"] = user.map { .string($0.text) }
+    json["client"] = client.map { .string($0.text) }
     json["registration"] = registration.map { .object($0.json) }
     return try context.keys.master.sealedText(json, as: Self.name(context), for: Self.lifetime)
   }
 
   /// Reads the text that a client returns.
   ///
-  /// - Throws: `.passkeyFlowExpired` if it is forged, has expired, or is of another app or purpose;
-  ///   also if the app has passkeys made for another domain by now.
+  /// - Throws: `.passkeyFlowExpired` if it is forged, has expired, or is of another app, client or
+  ///   purpose; also if the app has passkeys made for another domain by now.
   @EventLoop package init(
-    _ text: String, for purpose: Purpose, _ context: RequestContext
+    _ text: String, for purposes: [Purpose], by client: ClientID? = nil, _ context: RequestContext
   ) throws(Failure) {
     guard text.utf8.count <= Self.longest,
       let (json, hasExpired) = context.keys.master.openedText(text, as: Self.name(context)),
-      !hasExpired, json["purpose"] == .string(purpose.rawValue),
+      !hasExpired, let purpose = purposes.first(where: { json["purpose"] == .string($0.rawValue) }),
+      json["client"]?.string.flatMap({ ClientID($0) }) == client,
       let challenge = json["challenge"]?.string.flatMap({ [UInt8](base64URL: $0) }),
       let relyingPartyID = json["rp_id"]?.string,
       relyingPartyID.hasSameBytes(as: context.app.passkeySettings.relyingPartyID)
     else { throw .passkeyFlowExpired }
     (self.purpose, self.challenge, self.relyingPartyID) = (purpose, challenge, relyingPartyID)
+    self.client = client
     user = json["user"]?.string.flatMap { UserID($0) }
     registration = json["registration"]?.object.map(PasskeyRegistration.init)
   }
@@ -102,22 +108,36 @@ package struct PasskeyCeremony: Sendable {
 package struct PasskeyRegistration: Sendable {
   /// The address as the user wrote it; nil for none.
   package let email: String?
-  package let name: String?
+  /// Members of the profile; `picture_url` is the URL of a picture elsewhere.
+  package let profile: JSONObject
+  package let metadata: JSONObject
   /// The flow whose code verifies the address; nil if none is needed.
   var codeFlow: String?
 
-  package init(email: String?, name: String?) { (self.email, self.name) = (email, name) }
+  package init(
+    email: String?, profile: JSONObject = JSONObject(), metadata: JSONObject = JSONObject()
+  ) {
+    (self.email, self.profile, self.metadata) = (email, profile, metadata)
+  }
+
+  package init(email: String?, name: String?) {
+    self.init(email: email, profile: JSONObject(name.map { [("name", .string($0))] } ?? []))
+  }
+
+  var name: String? { profile["name"]?.string }
 
   fileprivate init(_ json: JSONObject) {
-    email = json["email"]?.string
-    name = json["name"]?.string
+    self.init(
+      email: json["email"]?.string, profile: json["profile"]?.object ?? JSONObject(),
+      metadata: json["metadata"]?.object ?? JSONObject())
     codeFlow = json["flow"]?.string
   }
 
   fileprivate var json: JSONObject {
     var json = JSONObject()
     json["email"] = email.map(JSON.string)
-    json["name"] = name.map(JSON.string)
+    if profile.count > 0 { json["profile"] = .object(profile) }
+    if metadata.count > 0 { json["metadata"] = .object(metadata) }
     json["flow"] = codeFlow.map(JSON.string)
     return json
   }

@@ -1,5 +1,6 @@
 import Accounts
 import Delivery
+import Documents
 import Encoding
 import EventLoop
 import IdentitySubjects
@@ -23,27 +24,47 @@ extension Passkeys {
   /// Begins the registration of a user who signs in with a passkey.
   ///
   /// With `verify_first` it mails a code to the address. The result is the same for every address.
-  /// - Throws: `.invalid`, `.signUpClosed`, `.mailNotConfigured`, `.passkeysOff`,
-  ///   `.tooManyAttempts`, `.databaseUnavailable`.
+  /// - Parameters:
+  ///   - registration: what the user states.
+  ///   - client: the client, which alone can end it; nil if the wire's clients have no id.
+  ///   - context: the context of the request.
+  /// - Returns: the options, and the flow.
+  /// - Throws: `.invalid`, `.signUpClosed`, `.mailNotConfigured`, `.passkeysOff`, `.memberNotWritable`,
+  ///   `.schemaMismatch`, `.tooManyAttempts`, `.databaseUnavailable`.
   package static func beginRegistration(
-    _ registration: PasskeyRegistration, _ context: RequestContext
+    _ registration: PasskeyRegistration, by client: ClientID? = nil, _ context: RequestContext
   ) async throws(Failure) -> Begun {
     try requireOpen(context)
     try context.requireOpenSignUp()
     let isVerifiedFirst = context.app.accountSettings.signUp == .verifyFirst
     let faults = registration.faults(needsEmail: isVerifiedFirst, in: context.app)
     guard faults.isEmpty else { throw .invalid(faults) }
+    _ = try await registration.metadataWrite(context)
     var registration = registration
     if isVerifiedFirst, let email = registration.email {
       registration.codeFlow = try await Users.mailCode(toRegister: email, context)
     }
     let user = UserID()
-    let ceremony = PasskeyCeremony(.register, of: user, for: registration, in: context.app)
+    let ceremony = PasskeyCeremony(
+      .register, of: user, by: client, for: registration, in: context.app)
     return Begun(
       flow: try ceremony.text(context),
       options: options(
         of: ceremony, for: user, named: registration.email, registration.name, excluding: [],
         context))
+  }
+
+  /// Begins a registration for clients that know no code, and expect an error for a known address.
+  ///
+  /// The app registers users at once, so the end of the registration reveals as much.
+  /// - Throws: as `beginRegistration`; `.emailTaken`, and `.signUpClosed` with `verify_first`.
+  package static func beginImmediateRegistration(
+    _ registration: PasskeyRegistration, by client: ClientID? = nil, _ context: RequestContext
+  ) async throws(Failure) -> Begun {
+    try requireOpen(context)
+    try context.requireImmediateSignUp()
+    if let email = registration.email { try await Users.requireFree(email, context) }
+    return try await beginRegistration(registration, by: client, context)
   }
 
   /// Registers the user of such a ceremony, and signs the user in.
@@ -58,14 +79,23 @@ extension Passkeys {
   /// - Returns: the session of the new user.
   /// - Throws: `.passkeyInvalid`, `.userVerificationMissing`, `.passkeyFlowExpired`,
   ///   `.passkeyExists`, `.emailTaken`, `.invalidCode`, `.signUpClosed`, `.invalid`, `.passkeysOff`,
-  ///   `.tooManyAttempts`, `.deviceFull`, `.databaseUnavailable`.
+  ///   `.memberNotWritable`, `.schemaMismatch`, `.tooManyAttempts`, `.deviceFull`,
+  ///   `.databaseUnavailable`.
   package static func register(
     _ credential: JSON, _ flow: String, named name: String?, code: String?,
     as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     try requireOpen(context)
+    let ceremony = try PasskeyCeremony(flow, for: [.register], context)
+    return try await register(
+      credential, ceremony, named: name, code: code, as: style, context)
+  }
+
+  static func register(
+    _ credential: JSON, _ ceremony: PasskeyCeremony, named name: String?, code: String?,
+    as style: SessionStyle, _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
     try context.requireOpenSignUp()
-    let ceremony = try PasskeyCeremony(flow, for: .register, context)
     guard let user = ceremony.user, let registration = ceremony.registration else {
       throw .passkeyFlowExpired
     }
@@ -74,10 +104,12 @@ extension Passkeys {
       throw .passkeyFlowExpired
     }
     let made = try NewPasskey(credential, ceremony, for: user, named: name, context)
+    let metadata = try await registration.metadataWrite(context)
     let account = try await newAccount(registration, of: user, code, context)
     var limits: RateLimitSet?
     if account == nil { limits = try await RequestLimiter.unnamedRegistration(context) }
     let verified = VerifiedCredential(of: user, .passkey(made.id), isOfNewUser: true)
+    let profile = TextBytes(registration.profile.serialized())
     return try await SignIn.complete(verified, as: style, context) {
       transaction async throws(Failure) in
       // A repeated request would make the same user.
@@ -85,19 +117,34 @@ extension Passkeys {
       var waiting: [Completion] = []
       if let account {
         waiting.append(try await account.create(in: transaction))
+        if registration.profile.count > 0 {
+          _ = transaction.send(PasskeyQueries.setProfile, user, profile)
+        }
       } else {
-        _ = transaction.send(
-          UsersQueries.create, user, context.app.id, false, TextBytes(Array("{}".utf8)), nil)
-      }
-      if let name = registration.name {
-        _ = transaction.send(PasskeyQueries.setName, user, name)
+        _ = transaction.send(UsersQueries.create, user, context.app.id, false, profile, nil)
       }
       waiting.append(made.sendIdentity(in: transaction))
+      if let metadata {
+        // A wait for a later statement must not hide these errors.
+        for wait in waiting { try await wait() }
+        waiting = []
+        try await metadata.run(of: user, in: transaction.actingAsSystem())
+      }
       if let limits { waiting.append(limits.sendSpending(in: transaction)) }
       waiting.append(made.sendRow(in: transaction))
       let all = waiting
       return { () async throws(Failure) in for wait in all { try await wait() } }
     }
+  }
+
+  /// Verifies the new passkey of a registration, which is not yet written.
+  ///
+  /// - Throws: `.passkeyInvalid`, `.userVerificationMissing`, `.passkeyFlowExpired`.
+  static func check(
+    _ credential: JSON, _ ceremony: PasskeyCeremony, _ context: RequestContext
+  ) throws(Failure) {
+    guard let user = ceremony.user else { throw .passkeyFlowExpired }
+    _ = try NewPasskey(credential, ceremony, for: user, named: nil, context)
   }
 
   /// Returns the account of the address of a registration; nil without an address.
@@ -153,7 +200,7 @@ extension Passkeys {
   ) async throws(Failure) -> (session: OpenSession, passkey: IdentityID) {
     try requireOpen(context)
     try await context.requireSession(of: user)
-    let ceremony = try PasskeyCeremony(flow, for: .add, context)
+    let ceremony = try PasskeyCeremony(flow, for: [.add], context)
     // The browser may have another user by now.
     guard ceremony.user == user else { throw .passkeyFlowExpired }
     let made = try NewPasskey(credential, ceremony, for: user, named: name, context)
@@ -316,7 +363,29 @@ extension PasskeyRegistration {
     if needsEmail, email == nil {
       faults.append(FieldError("/email", "required", "This app verifies an address first."))
     }
-    if let name, let fault = Profiles.fault("name", .string(name)) { faults.append(fault) }
+    for (name, value) in profile {
+      let fault =
+        name == "picture_url"
+        ? PictureReference.fault(in: value, at: "/picture") : Profiles.fault(name, value)
+      if let fault { faults.append(fault) }
+    }
+    if metadata.serialized().count > Self.longestMetadata {
+      let rule = "Metadata may have at most \(Self.longestMetadata) bytes at a registration."
+      faults.append(FieldError("/metadata", "length", rule))
+    }
     return faults
+  }
+
+  /// The most bytes of metadata, which the client keeps in the flow.
+  private static let longestMetadata = 8_192
+
+  /// Returns the write of the metadata; nil without any.
+  ///
+  /// - Throws: `.memberNotWritable`, `.schemaMismatch`, `.documentTooLarge`.
+  @EventLoop fileprivate func metadataWrite(
+    _ context: RequestContext
+  ) async throws(Failure) -> DocumentWrite? {
+    guard metadata.count > 0 else { return nil }
+    return try await DocumentWrite(ofNewUser: .metadata, metadata, context)
   }
 }

@@ -25,10 +25,16 @@ import WebAuthn
   /// Begins a sign-in, its second step or a reauthentication; any passkey of the app may answer.
   ///
   /// It reads and writes nothing, so it is the same for everybody.
+  /// - Parameters:
+  ///   - client: the client, which alone can end it; nil if the wire's clients have no id.
+  ///   - context: the context of the request.
+  /// - Returns: the options, and the flow.
   /// - Throws: `.passkeysOff`.
-  package static func beginSignIn(_ context: RequestContext) throws(Failure) -> Begun {
+  package static func beginSignIn(
+    by client: ClientID? = nil, _ context: RequestContext
+  ) throws(Failure) -> Begun {
     try requireOpen(context)
-    let ceremony = PasskeyCeremony(.signIn, in: context.app)
+    let ceremony = PasskeyCeremony(.signIn, by: client, in: context.app)
     let options = RequestOptions(ceremony.relyingParty(context), challenge: ceremony.challenge)
     return Begun(flow: try ceremony.text(context), options: options.json)
   }
@@ -49,6 +55,30 @@ import WebAuthn
     return try await SignIn.complete(passkey.credential, as: style, context, passkey.write)
   }
 
+  /// Signs in, or registers a user, as the client has begun.
+  ///
+  /// Some clients send the members of both with each. So the purpose of the flow decides.
+  /// - Parameters:
+  ///   - credential: what the device has returned.
+  ///   - flow: the flow of the options.
+  ///   - client: the client, which must have begun; nil if the wire's clients have no id.
+  ///   - style: the style of the wire's sessions.
+  ///   - context: the context of the request.
+  /// - Returns: the session.
+  /// - Throws: as `signIn` and `register`.
+  package static func finish(
+    _ credential: JSON, _ flow: String, by client: ClientID?, as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> OpenSession {
+    try requireOpen(context)
+    let ceremony = try PasskeyCeremony(flow, for: [.signIn, .register], by: client, context)
+    guard ceremony.purpose == .signIn else {
+      return try await register(credential, ceremony, named: nil, code: nil, as: style, context)
+    }
+    let passkey = try await shown(credential, ceremony, context)
+    return try await SignIn.complete(passkey.credential, as: style, context, passkey.write)
+  }
+
   /// Verifies the signature of a passkey; a refused one is recorded in the audit log.
   ///
   /// - Returns: the user, and the writes that use the signature once.
@@ -59,7 +89,12 @@ import WebAuthn
     _ credential: JSON, _ flow: String, _ context: RequestContext
   ) async throws(Failure) -> ShownPasskey {
     try requireOpen(context)
-    let ceremony = try PasskeyCeremony(flow, for: .signIn, context)
+    return try await shown(credential, PasskeyCeremony(flow, for: [.signIn], context), context)
+  }
+
+  static func shown(
+    _ credential: JSON, _ ceremony: PasskeyCeremony, _ context: RequestContext
+  ) async throws(Failure) -> ShownPasskey {
     let response = try checked(context) { () throws(WebAuthnError) in
       try AuthenticationResponse(credential)
     }
@@ -116,6 +151,22 @@ import WebAuthn
       SubjectQueries.holder, app, .passkey, id.text, on: .exclusive)
     guard let user = holder.first, user != stated else { return nil }
     return try await context.read(PasskeyQueries.find, user, id, app, on: .exclusive).first
+  }
+
+  /// Returns whether the user of an address has a passkey, for clients that then begin a sign-in.
+  ///
+  /// False where `Users.methods` also hides who has an account, and for an unknown address.
+  /// - Throws: `.invalid`, `.databaseUnavailable`.
+  package static func areKnown(
+    of email: String, _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    let settings = context.app.accountSettings
+    guard context.app.passkeySettings.isOpen, settings.signUp == .immediate,
+      settings.isOpen(.password)
+    else { return false }
+    let address = try await EmailAddress(email, context)
+    guard let user = try await Accounts.holder(of: address, context) else { return false }
+    return try await context.first(PasskeyQueries.exists, user) ?? false
   }
 
   // MARK: Checks

@@ -139,6 +139,11 @@ package enum PasskeyQueries {
     select require((select count(*) from used) = 1)
     """)
 
+  /// Returns whether a user has a passkey.
+  static let exists = Statement<Bool, UserID>(
+    "passkeys.exists", "select exists (select 1 from passkeys where user_id = $1)"
+  )
+
   /// Returns at least one row if the principal may see the user.
   static let list = Statement<Found<PasskeyInfo>, UserID, Principal>(
     "passkeys.list",
@@ -159,8 +164,13 @@ package enum PasskeyQueries {
     returning p.passkey_id
     """)
 
-  /// Sets the name of a new user.
-  static let setName = Statement<NoRow, UserID, String>(
-    "passkeys.set_name", "update users set name = $2 where user_id = $1"
-  )
+  /// Sets the profile of a new user.
+  static let setProfile = Statement<NoRow, UserID, TextBytes>(
+    "passkeys.set_profile",
+    """
+    update users set name = $2::jsonb ->> 'name', given_name = $2::jsonb ->> 'given_name',
+      family_name = $2::jsonb ->> 'family_name', nickname = $2::jsonb ->> 'nickname',
+      phone = $2::jsonb ->> 'phone', picture_url = $2::jsonb ->> 'picture_url'
+    where user_id = $1
+    """)
 }

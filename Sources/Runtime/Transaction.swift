@@ -68,6 +68,11 @@ package import Postgres
     let context = RequestContext(context.dependencies, app: app, principal: principal)
     return Transaction(context: context, engine: engine)
   }
+
+  /// Returns the transaction for statements about a new user, who is not signed in yet.
+  package func actingAsSystem() -> Transaction {
+    acting(as: Principal(.system, in: app.id, scopes: .everything))
+  }
 }
 
 /// A statement that a transaction has sent.

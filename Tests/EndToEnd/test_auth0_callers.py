@@ -19,19 +19,22 @@ GRANTS = {
     PREFIX + "mfa-recovery-code": {"mfa_token": "x", "recovery_code": "x"},
     "urn:ietf:params:oauth:grant-type:token-exchange": {
         "subject_token": "x", "subject_token_type": "http://auth0.com/oauth/token-type/google-id-token"},
+    "urn:okta:params:oauth:grant-type:webauthn": {"auth_session": "x", "authn_response": {}},
 }
 UNAUTHENTICATED = [
     *[("POST", "/oauth/token", {"grant_type": grant, **fields}) for grant, fields in GRANTS.items()],
     ("POST", "/oauth/revoke", {"token": "x"}), ("POST", "/oauth/introspect", {"token": "x"}),
     ("POST", "/passwordless/start", {"connection": "email", "email": EMAIL, "send": "code"}),
+    ("POST", "/passkey/challenge", {}),
+    ("POST", "/passkey/register", {"user_profile": {"email": EMAIL}}),
 ]
 CONNECTION = {"connection": "Username-Password-Authentication", "email": EMAIL}
 WITHOUT_SECRET = [
     ("POST", "/dbconnections/signup", {**CONNECTION, "password": "correct horse battery"}),
     ("POST", "/dbconnections/change_password", CONNECTION),
 ]
-REFUSED = ["/oauth/device/code", "/oauth/par", "/bc-authorize", "/passkey/register",
-           "/passkey/challenge", "/mfa/associate", "/mfa/challenge", "/otp/challenge"]
+REFUSED = ["/oauth/device/code", "/oauth/par", "/bc-authorize", "/mfa/associate",
+           "/mfa/challenge", "/otp/challenge"]
 AREAS = ("/oauth/", "/dbconnections/", "/passwordless/", "/passkey/", "/mfa/", "/otp/",
          "/bc-authorize")
 

@@ -55,8 +55,8 @@ class Refused(Auth0Case):
 
     def test_endpoints_of_other_grants(self):
         client = {"client_id": self.page["id"]}
-        for path in ["/oauth/device/code", "/oauth/par", "/bc-authorize", "/passkey/register",
-                     "/passkey/challenge", "/mfa/associate", "/mfa/challenge", "/otp/challenge"]:
+        for path in ["/oauth/device/code", "/oauth/par", "/bc-authorize", "/mfa/associate",
+                     "/mfa/challenge", "/otp/challenge"]:
             with self.subTest(path):
                 for body, headers in [(json.dumps(client), JSON), ("", JSON), ("", {}),
                                       (urllib.parse.urlencode(client), FORM)]:
@@ -80,8 +80,12 @@ class Refused(Auth0Case):
         # Only native apps exchange the tokens of SDKs.
         self.error(party.token(grant_type="urn:ietf:params:oauth:grant-type:token-exchange"), 403,
                    "unauthorized_client")
+        # The app uses no passkeys.
+        self.error(party.token(grant_type="urn:okta:params:oauth:grant-type:webauthn"), 403,
+                   "unauthorized_client")
+        for path in ["/passkey/register", "/passkey/challenge"]:
+            self.error(self.post(path, {"client_id": self.page["id"]}), 404, "not_found")
         for grant in ["urn:ietf:params:oauth:grant-type:device_code",
-                      "urn:okta:params:oauth:grant-type:webauthn",
                       "urn:openid:params:grant-type:ciba",
                       "http://auth0.com/oauth/grant-type/mfa-oob"]:
             self.error(party.token(grant_type=grant), 403, "unsupported_grant_type")

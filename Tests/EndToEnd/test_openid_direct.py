@@ -230,7 +230,8 @@ class Clients(DirectCase):
         self.assertEqual(found, ["authorization_code", "refresh_token", "client_credentials", *[
             "password", PREFIX + "password-realm", PREFIX + "passwordless/otp",
             PREFIX + "mfa-otp", PREFIX + "mfa-recovery-code",
-            "urn:ietf:params:oauth:grant-type:token-exchange"]])
+            "urn:ietf:params:oauth:grant-type:token-exchange",
+            "urn:okta:params:oauth:grant-type:webauthn"]])
 
 
 if __name__ == "__main__":

@@ -35,10 +35,10 @@ enum ClientObject {
   /// Returns the grants that a client may use.
   private static func grants(of kind: ClientKind, _ settings: ClientSettings) -> [String] {
     let direct = DirectGrant.allCases.filter {
-      // Each native client has that of services once the app has a connection.
+      // Clients have those of services and passkeys by settings of the app.
       $0.isOpen(
         password: settings.allowsPasswordGrant, emailCode: settings.allowsEmailCodeGrant,
-        service: false)
+        service: false, passkey: false)
     }
     return kind.grants.map(\.rawValue) + direct.map(\.rawValue)
   }

@@ -122,6 +122,8 @@ import WireKit
 /// The parameters of a request to the token endpoint, in JSON or as a form.
 struct TokenParameters {
   private let value: @Sendable (String) -> String?
+  /// The members of a body in JSON; null for a form.
+  private let members: JSON
   private let resources: [String]
 
   /// Reads the body; a member of another type than string counts as absent.
@@ -129,10 +131,12 @@ struct TokenParameters {
     switch call.body {
     case .form(let form):
       value = { form[$0] }
+      members = .null
       resources = form.all(NamedAPI.resource)
     default:
       let json = call.json
       value = { json[$0]?.string }
+      members = json
       let resource = json[NamedAPI.resource]
       resources = (resource?.array.map(Array.init) ?? [resource ?? .null]).map { $0.string ?? "" }
     }
@@ -147,6 +151,21 @@ struct TokenParameters {
   func required(_ name: String) throws(TokenError) -> String {
     guard let value = self[name] else { throw .badRequest("\(name) is required.") }
     return value
+  }
+
+  /// Returns a parameter that is an object, or JSON text of one as in a form; nil if it is absent.
+  ///
+  /// - Throws: `invalid_request` for another value.
+  func object(_ name: String) throws(TokenError) -> JSONObject? {
+    if let object = members[name]?.object { return object }
+    guard let text = self[name] else {
+      guard members[name] ?? .null == .null else { throw .badRequest("\(name) must be an object.") }
+      return nil
+    }
+    guard let object = (try? JSON.parse(Array(text.utf8)))?.object else {
+      throw .badRequest("\(name) must be an object, or its text in JSON.")
+    }
+    return object
   }
 
   /// Returns the API that the request names by `audience` or by `resource`; nil for none.

@@ -18,7 +18,8 @@ package struct OpenIDWire: Wire {
   package var routes: [Route] {
     AuthorizeRoutes.routes + TokenRoutes.routes + UserInfoRoutes.routes
       + RevocationRoutes.routes + LogoutRoutes.routes + DirectLogoutRoutes.routes
-      + PasswordlessRoutes.routes + CallbackRoutes.routes + UnsupportedRoutes.routes
+      + PasswordlessRoutes.routes + PasskeyRoutes.routes + CallbackRoutes.routes
+      + UnsupportedRoutes.routes
       + DiscoveryRoutes.routes + PageRoutes.routes
   }
 
@@ -90,8 +91,6 @@ enum UnsupportedRoutes {
   private static let grants: [(path: String, grant: String)] = [
     ("/oauth/device/code", "urn:ietf:params:oauth:grant-type:device_code"),
     ("/bc-authorize", "urn:openid:params:grant-type:ciba"),
-    ("/passkey/register", "urn:okta:params:oauth:grant-type:webauthn"),
-    ("/passkey/challenge", "urn:okta:params:oauth:grant-type:webauthn"),
     ("/mfa/associate", "http://auth0.com/oauth/grant-type/mfa-oob"),
     ("/mfa/challenge", "http://auth0.com/oauth/grant-type/mfa-oob"),
     ("/otp/challenge", "http://auth0.com/oauth/grant-type/passwordless/otp"),

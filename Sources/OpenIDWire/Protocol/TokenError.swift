@@ -3,6 +3,7 @@ import EventLoop
 import HTTP
 import JSON
 import OpenID
+import Passkeys
 import Runtime
 import Sessions
 import Tenancy
@@ -95,6 +96,9 @@ struct TokenError: Error {
     case .refreshOfBlockedUser: self = .invalidGrant("user is blocked")
     case .refreshOfDeletedUser:
       self = .invalidGrant("The refresh_token was generated for a user who doesn't exist anymore.")
+    case .passkeyInvalid, .passkeyUnknown, .passkeyFlowExpired, .userVerificationMissing,
+      .passkeyExists, .emailTaken:
+      self = .invalidGrant(failure.type.title)
     case .userBlocked: self = .unauthorized("user is blocked")
     case .emailUnverified: self = .unauthorized(failure.type.title)
     case .tooManyAttempts: self.init(.tooManyRequests, "too_many_attempts", failure.type.title)

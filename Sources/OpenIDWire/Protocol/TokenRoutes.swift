@@ -101,7 +101,8 @@ extension DirectGrant {
     return isOpen(
       password: settings.allowsPasswordGrant && methods.takesPassword,
       emailCode: settings.allowsEmailCodeGrant && methods.takesCode,
-      service: !methods.connections.isEmpty
+      service: !methods.connections.isEmpty,
+      passkey: app.passkeySettings.isOpen && settings.allows(.password)
     )
   }
 }
@@ -144,6 +145,7 @@ extension DirectGrant {
         wrong: .invalidGrant("MFA Authorization rejected.")
       )
     case .tokenExchange: return try await tokensByEvidence()
+    case .passkey: return try await tokensByPasskey()
     }
   }
 
