@@ -1,6 +1,7 @@
 import Accounts
 import Federation
 import OpenIDClient
+import Passkeys
 import Records
 import Runtime
 import Sessions
@@ -28,23 +29,20 @@ import WireKit
           (call) async throws(Failure) in try await WireTokens.guest(call.context).response
         },
         route("\(base)/issuers/public/token", "Issue an access token to an API key", publicToken),
-        route("\(base)/webauthn/authenticate", "Refuse a passkey, since users have none") {
-          (_) throws(Failure) in throw .wrongCredentials
-        },
         Route(
           .post, "\(base)/token", access: .open, body: .of(.form, limit: 65_536),
           issuesSecrets: true, summary: "Issue tokens for a grant", token
         ),
-      ] + CodeRoutes.routes(base)
+      ] + PasskeyRoutes.routes(base) + CodeRoutes.routes(base)
     }
   }
 
   nonisolated static func route(
-    _ pattern: String, _ summary: String, _ handler: @escaping Route.Handler
+    _ pattern: String, limit: Int = 65_536, _ summary: String, _ handler: @escaping Route.Handler
   ) -> Route {
     // The SDK sends the body of public keys without a media type.
     Route(
-      .post, pattern, access: .open, body: .json(limit: 65_536).lenient(assuming: .json),
+      .post, pattern, access: .open, body: .json(limit: limit).lenient(assuming: .json),
       issuesSecrets: true, summary: summary
     ) { (call) async throws(Failure) in
       do throws(Failure) {
@@ -77,6 +75,9 @@ import WireKit
       let guest = try await AnonymousToken.owner(of: form["anonymous_token"], context)
       let code = form["code"] ?? ""
       session = try await EmailCodes.signIn(code, linkingTo: guest, as: .parra, context)
+    case "webauthn_token" where context.app.passkeySettings.isOpen:
+      context.bareDevice = UnauthenticatedDevice(named: nil)
+      session = try await Passkeys.finish(byCode: form["code"] ?? "", as: .parra, context)
     case "sign_in_with_apple":
       guard let connection = context.app.appleConnection else {
         return WireError.unknownGrantType.response(in: .both)
@@ -115,18 +116,24 @@ import WireKit
   /// Returns whether a user has an address, which the first screen asks, and the ways to log in.
   private static func challenges(_ call: Call) async throws(Failure) -> Response {
     let settings = call.context.app.accountSettings
-    let methods = try await Users.methods(of: try call.identity.email, call.context)
+    let email = try call.identity.email
+    let methods = try await Users.methods(of: email, call.context)
     let ways: [(method: LoginMethod, id: JSON)] = [
       (.password, "password"), (.emailCode, "passwordless_email"),
     ]
     let open = ways.filter { settings.isOpen($0.method) }
-    let available = methods.map { methods in
-      JSON.array(open.filter { methods.contains($0.method) }.map { ["id": $0.id] })
+    var supported = open.map(\.id)
+    var available = methods.map { methods in
+      open.filter { methods.contains($0.method) }.map(\.id)
     }
+    if call.context.app.passkeySettings.isOpen { supported.append("passkeys") }
+    // The SDK then asks for a passkey at once.
+    if try await Passkeys.areKnown(of: email, call.context) { available?.append("passkeys") }
+    func list(_ ids: [JSON]) -> JSON { .array(ids.map { ["id": $0] }) }
     let body: JSON = [
       "exists": .bool(methods != nil), "type": "email",
-      "supported_challenges": .array(open.map { ["id": $0.id] }),
-      "available_challenges": available ?? .null,
+      "supported_challenges": list(supported),
+      "available_challenges": available.map(list) ?? .null,
     ]
     return Response(.ok, json: body.serialized())
   }

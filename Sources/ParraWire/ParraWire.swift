@@ -34,9 +34,12 @@ package struct ParraWire: Wire {
 
   package var prefixes: [String] { [Self.prefix, Self.hostPrefix] + Self.foreignPrefixes }
 
+  package var fields: [FieldName] { [.webAuthnSession] }
+
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
-      sent: [.authorization, .contentType, .requestID], exposed: [.retryAfter, .requestID]
+      sent: [.authorization, .contentType, .requestID, .webAuthnSession],
+      exposed: [.retryAfter, .requestID, .webAuthnSession]
     )
   }
 
@@ -114,6 +117,7 @@ package struct ParraWire: Wire {
         "allow_signup": .bool(settings.signUp == .immediate),
       ]
     }
+    if app.passkeySettings.isOpen { database["passkeys"] = [:] }
     if app.createsAnonymousUsers { database["anonymous_auth"] = [:] }
     var all = JSONObject()
     if settings.isOpen(.emailCode) {

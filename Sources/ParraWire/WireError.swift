@@ -1,5 +1,6 @@
 import Accounts
 import Encoding
+import Passkeys
 import Runtime
 import Tenancy
 import EventLoop
@@ -58,7 +59,7 @@ struct WireError {
   static let unknownGrantType = WireError(
     .badRequest,
     "The grant type is not offered: use password, passwordless_otp or refresh_token; "
-      + "sign_in_with_apple needs a connection of the app to Apple.",
+      + "sign_in_with_apple needs a connection of the app to Apple, and webauthn_token passkeys.",
     .insufficientScope, grantError: "unsupported_grant_type", reason: "unsupported_grant_type"
   )
 
@@ -123,6 +124,7 @@ struct WireError {
   private static func message(_ failure: Failure) -> String {
     switch failure {
     case .wrongCredentials: "invalid identity or password"
+    case .passkeyInvalid, .passkeyUnknown: "invalid passkey: \(failure.type.title)"
     case .invalidCode: "invalid code: request another one"
     case .emailTaken: "invalid identity: a user already has this address"
     case .invalid: "invalid input\(failure.faults.first?.sentence ?? ": \(failure.type.title)")"

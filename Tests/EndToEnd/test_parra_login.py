@@ -61,7 +61,7 @@ class App(Case):
                 self.assertTrue(is_api_error(answer.json), answer.body)
                 self.assertEqual(answer.json["code"], code)
 
-    def test_features_of_other_services_and_passkeys_are_refused_in_the_form_of_the_sdk(self):
+    def test_features_of_other_services_are_refused_in_the_form_of_the_sdk(self):
         client = Client(self.site).launch()
         for method, path in [
             ("POST", "/push-tokens"), ("POST", "/sessions"), ("POST", "/assets/images"),
@@ -71,16 +71,6 @@ class App(Case):
             with self.subTest(path=path), self.assertRaises(APIError) as refused:
                 client.call(method, path)
             self.assertEqual(refused.exception.code, "route_not_found")
-        for path, status, code in [
-            ("webauthn/register/challenge", 404, "route_not_found"),
-            ("webauthn/register", 404, "route_not_found"),
-            ("webauthn/authenticate/challenge", 404, "route_not_found"),
-            # An unknown passkey.
-            ("webauthn/authenticate", 401, "insufficient_scope"),
-        ]:
-            with self.subTest(path=path), self.assertRaises(APIError) as refused:
-                client.issue(path, {"username": "ada@example.com"})
-            self.assertEqual((refused.exception.status, refused.exception.code), (status, code))
         for grant in ["webauthn_token", "sign_in_with_apple", "client_credentials", ""]:
             with self.subTest(grant=grant), self.assertRaises(APIError) as refused:
                 client.form(grant_type=grant, client_id="app-1", code="x")
