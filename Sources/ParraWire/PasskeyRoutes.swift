@@ -31,7 +31,7 @@ import WireKit
       IssuerRoutes.route(
         "\(base)/webauthn/authenticate/challenge", "Begin a sign-in by passkey"
       ) { (call) throws(Failure) in
-        // The SDK reads the ids of a list of passkeys wrongly, so there is none for a name.
+        // The SDK reads the ids of a list of passkeys wrongly, so a name gets no list.
         let begun = try Passkeys.beginSignIn(call.context)
         return try response(begun, begun.options)
       },

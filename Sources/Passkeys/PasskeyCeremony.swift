@@ -104,7 +104,7 @@ package struct PasskeyCeremony: Sendable {
   }
 }
 
-/// What a new user states at the beginning of a registration by passkey.
+/// The statements of a new user at the beginning of a registration by passkey.
 package struct PasskeyRegistration: Sendable {
   /// The address as the user wrote it; nil for none.
   package let email: String?

@@ -13,7 +13,7 @@ import WebAuthn
 
 /// Passkeys: identities of their own kind, with which users sign in without a password.
 @EventLoop package enum Passkeys {
-  /// What a client gives to its authenticator, and the text that it returns with the result.
+  /// The options for an authenticator, and the text that comes back with its result.
   package struct Begun {
     package let flow: String
     /// As `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON` reads it.

@@ -162,7 +162,7 @@ extension Field<String> {
 }
 
 extension Field<JSON> {
-  /// What a browser has returned, by `toJSON()`.
+  /// The credential that a browser has returned, by `toJSON()`.
   static let credential = Field.json(
     "credential", .object.saying("the PublicKeyCredential, as its toJSON() returns it"))
 }

@@ -66,7 +66,7 @@ class SignUp(PasskeyCase):
         grant = self.expect(self.post("/v1/register/passkey", body), 201).json
         profile = self.expect(self.me(grant), 200).json
         self.assertEqual((profile["email"], profile["email_verified"]), (email, True))
-        # The same for a known address, whose owner is told.
+        # The same for a known address, whose owner gets a mail.
         known = self.options("/v1/register/passkey", {"email": email})
         self.assertEqual(known[1].keys(), options.keys())
         self.registered(status=401, code="code_invalid", email=email, entered="12345678")

@@ -127,7 +127,7 @@ class SignIn(Auth0PasskeyCase):
         response = passkey.shown(options)
         response["response"] |= {"attestationObject": encoded(b"x" * 40), "transports": []}
         self.expect(self.finish_in_json(session, response), 200)
-        # The result of one purpose is none of the other.
+        # A result for one purpose does not serve another.
         session, options = self.asked()
         creation = {**options, "user": {"id": encoded(passkey.handle)}}
         self.error(self.finish(session, Passkey().made(creation)), 400, "invalid_grant")

@@ -122,7 +122,7 @@ class Account(PasskeyBrowserCase):
         self.press("Change")
         self.press("Remove")
         self.assertIn("The passkey has been removed.", self.browser.find("main").text)
-        # The device still has it: the page tells the browser that nobody knows it.
+        # The device still has it, so the page reports it to the browser as unknown.
         self.forget_session()
         self.open("/account")
         self.browser.wait(lambda: "isn't known here" in self.browser.find("main").text, "the error")
@@ -139,7 +139,7 @@ class Account(PasskeyBrowserCase):
         self.assertEqual(self.heading(), "Confirm that it's you")
         self.press("Use a passkey")
         self.assertEqual(self.heading(), "Add a passkey")
-        # The last way in stays.
+        # The last login method stays.
         self.site.sql("delete from identities where provider = 'email'")
         self.open("/account/passkeys")
         self.press("Change")

@@ -106,7 +106,7 @@ class Passkeys(ParraPasskeyCase):
         passkey, _ = self.registered(email="with@example.com")
         self.assertIn({"id": "passkeys"},
                       self.client.challenges("with@example.com")["available_challenges"])
-        # Where nobody learns who has an account, nobody learns this.
+        # An app that hides who has an account hides this too.
         self.setting({"sign_up": "immediate"}, sign_up="verify_first")
         for name in [email, "with@example.com", "nobody@example.com"]:
             self.assertNotIn({"id": "passkeys"},

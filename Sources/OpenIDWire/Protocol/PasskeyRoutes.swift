@@ -77,7 +77,7 @@ import WireKit
   }
 }
 
-/// What a request states about a new user.
+/// The statements of a request about a new user.
 private struct StatedUser {
   let profile: JSONObject?
   let metadata: JSONObject?

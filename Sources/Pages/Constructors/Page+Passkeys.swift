@@ -23,7 +23,7 @@ package struct PasskeyForm: Sendable {
   package var fillsAddress = false
   /// Where the script gets new options, once these have expired, or for the address in the form.
   package var renewal: LocalPath?
-  /// The credential id that no user has, for which the browser is told so; nil for none.
+  /// The credential id that no user has, which the script reports to the browser; nil for none.
   package var unknown: String?
   package var style = Button.Style.secondary
 
