@@ -418,7 +418,7 @@ let package = Package(
     .target(
       name: "ManagementWire",
       dependencies: [
-        "Federation", "OpenIDClient",
+        "Federation", "OpenIDClient", "Passkeys",
         "Records", "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP",
         "JSON", "OpenID",

@@ -1,3 +1,4 @@
+import Accounts
 import EventLoop
 package import HTTP
 import JSON
@@ -19,10 +20,12 @@ package struct ManagementWire: Wire {
       + UserRoleRoutes.routes + PermissionRoutes.routes + ClientRoutes.routes
       + ClientGrantRoutes.routes + ResourceServerRoutes.routes + TenantRoutes.routes
       + GrantRoutes.routes + JobRoutes.routes
-      + DatabaseConnectionRoutes.routes
+      + DatabaseConnectionRoutes.routes + MyAccountRoutes.routes
   }
 
-  package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }
+  package var prefixes: [String] {
+    ["/api/v2", DatabaseConnectionRoutes.prefix, MyAccountRoutes.prefix]
+  }
 
   package var crossOrigin: CrossOriginFields { .auth0 }
 
@@ -31,22 +34,26 @@ package struct ManagementWire: Wire {
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 
   @EventLoop package func isOffered(by app: App, to call: Call) -> Bool {
-    let settings = app.settings[ManagementSettings.self]
-    return DatabaseConnectionRoutes.own(call.request.path)
+    let (settings, path) = (app.settings[ManagementSettings.self], call.request.path)
+    if MyAccountRoutes.own(path) { return app.passkeySettings.isOpen }
+    return DatabaseConnectionRoutes.own(path)
       ? settings.offersDatabaseConnections : settings.offersManagement
   }
 
   @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
-    DatabaseConnectionRoutes.own(call.request.path)
+    if MyAccountRoutes.own(call.request.path) { return MyAccountError(failure).response }
+    return DatabaseConnectionRoutes.own(call.request.path)
       ? SignUpError(failure).response : ManagementError(failure).response
   }
 
   package func page(for failure: Failure, at prefix: String) -> WebServerPage {
-    WebServerPage(
-      .json,
-      prefix == DatabaseConnectionRoutes.prefix
-        ? SignUpError(failure).json.text : ManagementError(failure).json.text
-    )
+    let json =
+      switch prefix {
+      case DatabaseConnectionRoutes.prefix: SignUpError(failure).json
+      case MyAccountRoutes.prefix: MyAccountError(failure).json
+      default: ManagementError(failure).json
+      }
+    return WebServerPage(.json, json.text)
   }
 }
 

@@ -50,8 +50,12 @@ package struct Provider: Sendable {
   @EventLoop package static func server(
     named audience: String?, at issuer: String, _ context: RequestContext
   ) async throws(Failure) -> ResourceServer? {
-    try await ResourceServers.find(
-      audience: api(audience, at: issuer) ?? issuer, at: issuer, of: context.app.id, context)
+    let audience = api(audience, at: issuer) ?? issuer
+    if ProvidedAPI.account.isNamed(by: audience, at: issuer), !context.app.passkeySettings.isOpen {
+      return nil
+    }
+    return try await ResourceServers.find(
+      audience: audience, at: issuer, of: context.app.id, context)
   }
 
   /// Returns the identifier of the API that the parameter `audience` names.

@@ -168,9 +168,16 @@ extension Passkeys {
 
   /// Begins to add a passkey to the user of the session.
   ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - client: the client, which alone can end it; nil if the wire's clients have no id.
+  ///   - excludesOthers: whether the options name the passkeys that the user has.
+  ///   - context: the context of the request.
+  /// - Returns: the options, and the flow.
   /// - Throws: `.passkeysOff`, `.sessionEnded`, `.databaseUnavailable`.
   package static func beginAdding(
-    to user: UserID, _ context: RequestContext
+    to user: UserID, by client: ClientID? = nil, excludesOthers: Bool = true,
+    _ context: RequestContext
   ) async throws(Failure) -> Begun {
     try requireOpen(context)
     var batch = ReadBatch()
@@ -179,12 +186,12 @@ extension Passkeys {
     let results = try await context.read(batch)
     let list = try Found<PasskeyInfo>.items(results.rows(passkeys)).orGone(context)
     guard let found: Profile = try results.first(profile) else { throw context.gone }
-    let ceremony = PasskeyCeremony(.add, of: user, in: context.app)
+    let ceremony = PasskeyCeremony(.add, of: user, by: client, in: context.app)
     return Begun(
       flow: try ceremony.text(context),
       options: options(
         of: ceremony, for: user, named: found.email, found.name,
-        excluding: list.map(\.descriptor), context))
+        excluding: excludesOthers ? list.map(\.descriptor) : [], context))
   }
 
   /// Adds a passkey to the user of the session, and replaces the session by a new one.
@@ -198,14 +205,42 @@ extension Passkeys {
     _ credential: JSON, _ flow: String, named name: String?, to user: UserID,
     as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> (session: OpenSession, passkey: IdentityID) {
+    let (passkey, write) = try await link(credential, flow, named: name, to: user, by: nil, context)
+    let session = try await Identities.link(.passkey, to: user, as: style, context, write)
+    return (session, passkey)
+  }
+
+  /// Adds a passkey to the user of the session, for a client whose session stays.
+  ///
+  /// - Returns: the passkey.
+  /// - Throws: as `add`.
+  package static func addKeepingSession(
+    _ credential: JSON, _ flow: String, to user: UserID, by client: ClientID,
+    _ context: RequestContext
+  ) async throws(Failure) -> PasskeyInfo {
+    let (passkey, write) = try await link(
+      credential, flow, named: nil, to: user, by: client, context)
+    try await Identities.linkKeepingSession(.passkey, to: user, context, write)
+    return try await read(passkey, of: user, context)
+  }
+
+  /// Verifies a new passkey, and returns its id and the writes of its link.
+  private static func link(
+    _ credential: JSON, _ flow: String, named name: String?, to user: UserID,
+    by client: ClientID?, _ context: RequestContext
+  ) async throws(Failure) -> (
+    IdentityID,
+    @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential?, isNew: Bool)
+  ) {
     try requireOpen(context)
     try await context.requireSession(of: user)
-    let ceremony = try PasskeyCeremony(flow, for: [.add], context)
+    let ceremony = try PasskeyCeremony(flow, for: [.add], by: client, context)
     // The browser may have another user by now.
     guard ceremony.user == user else { throw .passkeyFlowExpired }
     let made = try NewPasskey(credential, ceremony, for: user, named: name, context)
-    let session = try await Identities.link(.passkey, to: user, as: style, context) {
-      transaction async throws(Failure) in
+    @EventLoop func write(
+      _ transaction: Transaction
+    ) async throws(Failure) -> (VerifiedCredential?, isNew: Bool) {
       let isGuest = try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty
       let used = ceremony.use(by: user, in: transaction)
       let standing = transaction.send(PasskeyQueries.standing, user, made.id)
@@ -219,7 +254,7 @@ extension Passkeys {
       let credential = VerifiedCredential(of: user, .passkey(made.id))
       return (isGuest ? credential : nil, isNew: true)
     }
-    return (session, made.id)
+    return (made.id, write)
   }
 
   /// Returns the passkeys of a user, the newest first.
@@ -229,6 +264,17 @@ extension Passkeys {
     of user: UserID, _ context: RequestContext
   ) async throws(Failure) -> [PasskeyInfo] {
     try await context.list(PasskeyQueries.list, user, context.principal).orGone(context)
+  }
+
+  /// Returns a passkey of a user.
+  ///
+  /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
+  package static func read(
+    _ passkey: IdentityID, of user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> PasskeyInfo {
+    let all = try await list(of: user, context)
+    guard let found = all.first(where: { $0.id == passkey }) else { throw .notFound }
+    return found
   }
 
   /// Renames a passkey.
@@ -254,8 +300,7 @@ extension Passkeys {
   package static func remove(
     _ passkey: IdentityID, of user: UserID, _ context: RequestContext
   ) async throws(Failure) {
-    let list = try await list(of: user, context)
-    guard list.contains(where: { $0.id == passkey }) else { throw .notFound }
+    _ = try await read(passkey, of: user, context)
     try await Identities.unlink(passkey, from: user, context)
   }
 

@@ -37,6 +37,11 @@ package struct PasskeyInfo: RowDecodable, Sendable {
   package let aaguid: [UInt8]
   package let relyingPartyID: String
   package let credentialID: [UInt8]
+  /// The key in the format of COSE.
+  package let publicKey: [UInt8]
+  package let userHandle: [UInt8]
+  /// Whether it may be on several devices.
+  package let isBackupEligible: Bool
 
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
@@ -48,6 +53,9 @@ package struct PasskeyInfo: RowDecodable, Sendable {
     aaguid = try row.binary(6)
     relyingPartyID = try row.text(7)
     credentialID = try row.binary(8)
+    publicKey = try row.binary(9)
+    userHandle = try row.binary(10)
+    isBackupEligible = try row.bool(11)
   }
 
   /// The passkey as options name it.
@@ -149,7 +157,7 @@ package enum PasskeyQueries {
     "passkeys.list",
     """
     select p.passkey_id, p.name, p.created_at, p.last_used_at, p.backed_up, p.transports, p.aaguid,
-      p.rp_id, p.credential
+      p.rp_id, p.credential, p.public_key, p.user_handle, p.backup_eligible
     from users c left join passkeys p on p.user_id = $1
     where \(.isAuthorized)
     order by p.created_at desc, p.passkey_id

@@ -106,6 +106,13 @@ package protocol RecordPart: Sendable {
     chosen = members ?? JSONObject()
   }
 
+  /// Creates a record of an app that the program declares, and no table has.
+  package init(declared members: JSONObject, key: String, of app: String) {
+    (self.key, self.app, appName, version) = (key, app, "", 1)
+    var reader = RecordReader(members)
+    (record, chosen, created, sealed) = (R(&reader), members, [], nil)
+  }
+
   package subscript<Value>(dynamicMember attribute: KeyPath<R, Value>) -> Value {
     record[keyPath: attribute]
   }

@@ -94,7 +94,7 @@ package struct CrossOriginFields: Sendable {
       FieldName("X-Request-Language"), FieldName("X-Correlation-ID"), .requestID,
     ],
     exposed: [
-      .retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .rateLimitQuota,
+      .retryAfter, .authenticate, .location, .rateLimit, .rateLimitPolicy, .rateLimitQuota,
       .rateLimitRemaining, .rateLimitReset, .requestID,
     ]
   )

@@ -104,6 +104,7 @@ class Refused(Auth0Case):
                 ({"organization": "org_1", "invitation": "x"}, "invalid_request"),
                 ({"request_uri": "urn:x"}, "request_uri_not_supported"),
                 ({"connection": "google-oauth2"}, "invalid_request"),
+                # The app uses no passkeys.
                 ({"audience": f"{self.issuer}me/"}, "invalid_target")]:
             party = Party(self, self.page, **parameters)
             answer = party.answer(self.visitor.open(party.path))

@@ -68,6 +68,19 @@ package import Tenancy
     return OpenSession(live, of: user, as: style, context)
   }
 
+  /// Links credentials to the user of the session, which stays, since its client accepts no other.
+  ///
+  /// - Throws: as `link`.
+  package static func linkKeepingSession(
+    _ provider: IdentityProvider, to user: UserID, _ context: RequestContext,
+    _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential?, isNew: Bool)
+  ) async throws(Failure) {
+    try await RateLimits.countChange(of: user, context)
+    try await context.transaction { transaction async throws(Failure) in
+      _ = try await link(provider, to: user, in: transaction, write)
+    }
+  }
+
   /// Links credentials to the user of the session: the part that all links share.
   ///
   /// The first link of a guest revokes the guest's credentials. `write` writes the credential, and

@@ -13,6 +13,10 @@ package enum ProvidedAPI: String, CaseIterable, Sendable {
   case management = "api/v2/"
   /// The API of the app's `/v1`, by which users read and change their data.
   case userData = "/"
+  /// The API by which Auth0's clients manage the passkeys of their user.
+  ///
+  /// The program declares it, so no table has it, and no operator changes it.
+  case account = "me/"
 
   package init?(identifier: String) {
     guard let found = Self.allCases.first(where: { identifier.hasSameBytes(as: $0.rawValue) })
@@ -22,7 +26,7 @@ package enum ProvidedAPI: String, CaseIterable, Sendable {
 
   package func audience(at issuer: String) -> String {
     switch self {
-    case .management: issuer + rawValue
+    case .management, .account: issuer + rawValue
     case .userData: issuer
     }
   }
@@ -54,7 +58,7 @@ package enum ProvidedAPI: String, CaseIterable, Sendable {
   package func isOfUser(_ scope: String) -> Bool {
     switch self {
     case .management: Scopes.ofUser.contains(where: scope.hasSameBytes)
-    case .userData: true
+    case .userData, .account: true
     }
   }
 }
@@ -87,10 +91,36 @@ package struct UserDataAPI: AppPart {
 }
 
 extension App {
-  /// Returns the API with an identifier of an app, if it is this app and the API was read with it.
+  /// Returns the API with an identifier of an app, if it is this app and needs no read.
   func provided(_ identifier: String, of app: AppID) -> ResourceServer? {
-    guard app == id, identifier.hasSameBytes(as: ProvidedAPI.userData.rawValue) else { return nil }
-    return part(UserDataAPI.self)?.server
+    guard app == id else { return nil }
+    return switch ProvidedAPI(identifier: identifier) {
+    case .userData: part(UserDataAPI.self)?.server
+    case .account: AccountAPI.server(of: id)
+    case .management, nil: nil
+    }
+  }
+}
+
+/// The API "My Account" of Auth0, which is the same in all apps.
+package enum AccountAPI {
+  package static let readMethods = "read:me:authentication_methods"
+  package static let createMethods = "create:me:authentication_methods"
+  package static let updateMethods = "update:me:authentication_methods"
+  package static let deleteMethods = "delete:me:authentication_methods"
+  package static let readFactors = "read:me:factors"
+
+  static func server(of app: AppID) -> ResourceServer {
+    let scopes: JSON = [
+      readMethods: "See your passkeys", createMethods: "Add a passkey for you",
+      updateMethods: "Rename your passkeys", deleteMethods: "Remove your passkeys",
+      readFactors: "See in which ways you can sign in",
+    ]
+    let members = JSONObject([
+      ("identifier", .string(ProvidedAPI.account.rawValue)), ("name", "Your passkeys"),
+      ("scopes", scopes), ("allows_offline_access", true),
+    ])
+    return ResourceServer(declared: members, key: "", of: app.text)
   }
 }
 
