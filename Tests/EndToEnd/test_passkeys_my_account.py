@@ -83,7 +83,7 @@ class Methods(MyAccountCase):
         self.assertEqual(options["rp"]["id"], RP_ID)
         passkey, method = self.added_by(token, passkey)
         self.expect_mail(email, "A passkey")
-        # What the SDK for Swift requires.
+        # The SDK for Swift requires these members.
         self.assertRegex(method["created_at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         identity = method["id"].removeprefix("passkey|")
         self.assertEqual({name: value for name, value in method.items()
