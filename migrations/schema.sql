@@ -571,7 +571,7 @@ CREATE TABLE public.authentication_flows (
     issuer_session text COLLATE pg_catalog."C",
     CONSTRAINT authentication_flows_flow_id_check CHECK ((flow_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT authentication_flows_place_check CHECK ((place ~ '^[0-9a-f]{24}$'::text)),
-    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'network_sign_in'::text, 'network_reset'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
+    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'network_sign_in'::text, 'network_reset'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text, 'passkey'::text])))
 );
 
 
@@ -579,7 +579,7 @@ CREATE TABLE public.authentication_flows (
 -- Name: TABLE authentication_flows; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.authentication_flows IS 'Sign-ins, registrations and changes of an address that wait for a code or a second factor.';
+COMMENT ON TABLE public.authentication_flows IS 'Sign-ins, registrations and changes of an address that wait for a code or a second factor, and ceremonies of passkeys that were used.';
 
 
 --
@@ -1744,7 +1744,7 @@ COMMENT ON COLUMN public.sessions.authenticated_at IS 'When the user last authen
 -- Name: COLUMN sessions.key_id; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.sessions.key_id IS 'The API key that opened the session, which ends with it; null for other credentials.';
+COMMENT ON COLUMN public.sessions.key_id IS 'The API key or the passkey that opened the session, which ends with it; null for other credentials.';
 
 
 --
@@ -1994,6 +1994,104 @@ COMMENT ON COLUMN public.master_keys.check_value IS 'Derived from the key, which
 --
 
 COMMENT ON COLUMN public.master_keys.created_at IS 'When the key first encrypted something.';
+
+
+--
+-- Name: passkeys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.passkeys (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    passkey_id text NOT NULL COLLATE pg_catalog."C",
+    credential bytea NOT NULL,
+    public_key bytea NOT NULL,
+    user_handle bytea NOT NULL,
+    rp_id text NOT NULL COLLATE pg_catalog."C",
+    sign_count bigint NOT NULL,
+    backup_eligible boolean NOT NULL,
+    backed_up boolean NOT NULL,
+    transports text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    aaguid bytea NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone,
+    CONSTRAINT passkeys_aaguid_check CHECK ((length(aaguid) = 16)),
+    CONSTRAINT passkeys_credential_check CHECK (((length(credential) >= 1) AND (length(credential) <= 1023))),
+    CONSTRAINT passkeys_passkey_id_check CHECK ((passkey_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT passkeys_public_key_check CHECK (((length(public_key) >= 1) AND (length(public_key) <= 2048))),
+    CONSTRAINT passkeys_sign_count_check CHECK (((sign_count >= 0) AND (sign_count <= '4294967295'::bigint))),
+    CONSTRAINT passkeys_user_handle_check CHECK (((length(user_handle) >= 1) AND (length(user_handle) <= 64)))
+);
+
+
+--
+-- Name: TABLE passkeys; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.passkeys IS 'Passkeys of users. Each has a row in identities with the provider passkey and the same id.';
+
+
+--
+-- Name: COLUMN passkeys.passkey_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.passkey_id IS 'The start of the hash of the credential id.';
+
+
+--
+-- Name: COLUMN passkeys.public_key; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.public_key IS 'The key in the format of COSE, with its bytes as they came.';
+
+
+--
+-- Name: COLUMN passkeys.user_handle; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.user_handle IS 'The user handle that the authenticator stores: the id of the user at the registration.';
+
+
+--
+-- Name: COLUMN passkeys.rp_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.rp_id IS 'The domain for which the authenticator made it.';
+
+
+--
+-- Name: COLUMN passkeys.sign_count; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.sign_count IS 'The counter of the last signature. It grows at passkeys of one device; others send 0.';
+
+
+--
+-- Name: COLUMN passkeys.backup_eligible; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.backup_eligible IS 'Whether it may be on several devices.';
+
+
+--
+-- Name: COLUMN passkeys.backed_up; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.backed_up IS 'Whether it was on several devices at the last sign-in.';
+
+
+--
+-- Name: COLUMN passkeys.transports; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.transports IS 'How clients reach the authenticator, with spaces between the words.';
+
+
+--
+-- Name: COLUMN passkeys.aaguid; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.passkeys.aaguid IS 'The model of the authenticator; zeros if it states none.';
 
 
 --
@@ -2896,6 +2994,14 @@ ALTER TABLE ONLY public.master_keys
 
 
 --
+-- Name: passkeys passkeys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_pkey PRIMARY KEY (user_id, passkey_id);
+
+
+--
 -- Name: passwords passwords_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3521,6 +3627,14 @@ ALTER TABLE ONLY public.mail_outbox
 
 ALTER TABLE ONLY public.mail_tokens
     ADD CONSTRAINT mail_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: passkeys passkeys_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

@@ -340,7 +340,8 @@ package struct ConfigurationOptions: ParsableArguments {
 extension RecordShape {
   /// The settings of all features and wires.
   package static let all = RecordShape([
-    AccountSettings.self, PasskeySettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
+    AccountSettings.self, PasskeySettings.self, SessionSettings.self, LimitSettings.self,
+    BrowserSettings.self,
     DocumentSettings.self, EventSettings.self, MailSettings.self, AppTexts.self,
     BrandingSettings.self,
     SignOutSettings.self,

@@ -28,7 +28,7 @@ package struct PasskeyCeremony: Sendable {
   package let user: UserID?
   /// The client that began, which alone may end it; nil at wires whose clients have no id.
   package let client: ClientID?
-  /// What the new user has stated; nil unless it registers.
+  /// The statements of the new user; nil unless it registers.
   let registration: PasskeyRegistration?
 
   /// How long a ceremony is open: longer than browsers wait for the user.

@@ -196,7 +196,7 @@ extension Passkeys {
 
   /// Adds a passkey to the user of the session, and replaces the session by a new one.
   ///
-  /// A guest keeps id and data, and is none any more.
+  /// A guest keeps id and data, and becomes a permanent user.
   /// - Returns: the session, and the id of the passkey.
   /// - Throws: `.passkeyInvalid`, `.userVerificationMissing`, `.passkeyFlowExpired`,
   ///   `.passkeyExists`, `.tooManyPasskeys`, `.invalid`, `.passkeysOff`, `.emailRestorePending`,

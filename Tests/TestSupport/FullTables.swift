@@ -9,7 +9,7 @@ package enum FullTables {
     "authorizations", "user_origins", "consents", "device_accounts", "devices",
     "document_versions", "documents", "identities", "identity_subjects", "identity_tokens",
     "idempotency_keys",
-    "mail_tokens", "mail_outbox", "passwords", "pictures", "properties", "recovery_codes",
+    "mail_tokens", "mail_outbox", "passkeys", "passwords", "pictures", "properties", "recovery_codes",
     "search_values", "second_factors", "sessions", "user_permissions", "user_roles", "users",
   ]
 
@@ -36,6 +36,10 @@ package enum FullTables {
     insert into user_origins (user_id, kind) select id, 'anonymous' from made;
     insert into passwords (user_id, hash) select id, 'x' from made;
     insert into api_keys (user_id, key_id, name, key_hash) select id, id, 'x', bytes from made;
+    insert into passkeys (user_id, passkey_id, credential, public_key, user_handle, rp_id,
+      sign_count, backup_eligible, backed_up, aaguid, name)
+    select id, id, bytes, bytes, bytes, 'example.com', 0, false, false,
+      decode(repeat('00', 16), 'hex'), 'x' from made;
     insert into devices (device_id, app_id, secret_hash, user_ids)
     select id, app, bytes, array[id] from made;
     insert into device_accounts (user_id, device_id) select id, id from made;
