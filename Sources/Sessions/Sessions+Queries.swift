@@ -220,7 +220,8 @@ package enum SessionsQueries {
   /// - Parameter 2: the one to end; null for all.
   /// - Parameter 3: the one to spare; null for none.
   /// - Parameter 4: why they end.
-  /// - Parameter 5: the API key or the passkey that opened them; null for any credential.
+  /// - Parameter 5: the API key or the passkey that opened them; null for any credential. It ends
+  ///   sessions of keys that name none too.
   /// - Parameter 6: the provider of the identity that signed in; null for any. A code and a password
   ///   belong to one identity, and sessions do not tell passwords apart.
   static let end = Statement<
@@ -234,7 +235,7 @@ package enum SessionsQueries {
         or \(.endsWithBrowser) and s.browser_id = (
           select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
       and ($3::text is null or s.session_id <> $3)
-      and ($5::text is null or s.key_id = $5)
+      and ($5::text is null or s.key_id = $5 or s.provider = 'api-key' and s.key_id is null)
       and ($6::text is null or s.provider = $6
         or $6 in ('password', 'linked-password', 'email')
           and s.provider in ('password', 'email'))
