@@ -61,11 +61,14 @@ import WireKit
       limit,
       reads: Fields(
         "NewPasskeyUser", "A passkey of a new user; with verify_first, code is required.",
-        .passkeyFlow, .credential, .optional(.text("passkey_name", .nameOfPasskey)),
+        .passkeyFlow, .credential,
+        .optional(.text("passkey_name", .nameOfPasskey.saying("by default that of the browser"))),
         .optional(.code)
       ).like(Example.madePasskey),
       gives: .created(.grant, "The user is signed in."),
-      refuses: madeRefusals + [.signUpClosed, .emailTaken, .invalidCode, .deviceFull],
+      refuses: madeRefusals + [
+        .signUpClosed, .emailTaken, .invalidCode, .tooManyAttempts, .deviceFull,
+      ],
       "Register a user with a passkey"
     ) { (call, flow, credential, name, code) async throws(Failure) in
       try await LoginResource.response(
@@ -76,12 +79,11 @@ import WireKit
 
   nonisolated static let shownRefusals: [Failure] = [
     .passkeysOff, .passkeyInvalid, .passkeyUnknown, .passkeyFlowExpired, .userVerificationMissing,
-    .wrongCredentials, .tooManyAttempts,
+    .wrongCredentials,
   ]
 
   private nonisolated static let madeRefusals: [Failure] = [
     .passkeysOff, .passkeyInvalid, .passkeyFlowExpired, .userVerificationMissing, .passkeyExists,
-    .tooManyAttempts,
   ]
 
   /// The routes for the passkeys of a user.
@@ -180,9 +182,11 @@ extension Shape {
       "flow": .text.saying("send it with the credential").like(.string(Example.passkeyFlow)),
       "public_key": .object.saying(
         "for PublicKeyCredential.parseRequestOptionsFromJSON, or parseCreationOptionsFromJSON"
-      ).like(example),
-      "expires_in": .count.saying("seconds until the flow expires").like(600),
-    ]).named(name, description)
+      ),
+      "expires_in": .count.saying("seconds until the flow expires"),
+    ]).named(name, description).like([
+      "flow": .string(Example.passkeyFlow), "public_key": example, "expires_in": 600,
+    ])
   }
 
   fileprivate static let passkeys = Shape.list(
@@ -195,7 +199,7 @@ extension Shape {
       ]),
       "aaguid": .text.saying("the model of the authenticator; zeros if unknown").like(
         "00000000-0000-0000-0000-000000000000"),
-      "rp_id": .text.saying("the domain for which it was made").like("id.example.com"),
+      "domain": .text.saying("the domain for which it was made").like("id.example.com"),
     ]).named("Passkey", "A passkey of a user."),
     atMost: 100
   )
@@ -207,7 +211,7 @@ extension PasskeyInfo {
       "id": .string(id.text), "name": .string(name), "created_at": .string(createdAt.text),
       "last_used_at": JSON(lastUsedAt), "backed_up": .bool(isBackedUp),
       "transports": .array(transports.split(separator: " ").map { .string(String($0)) }),
-      "aaguid": .string(model), "rp_id": .string(relyingPartyID),
+      "aaguid": .string(model), "domain": .string(relyingPartyID),
     ]
   }
 }

@@ -18,7 +18,7 @@ class SignUp(PasskeyCase):
             self.assertEqual(again["user_id"], user)
             [listed] = self.passkeys(again)
             self.assertEqual(
-                (listed["name"], listed["rp_id"], listed["transports"], listed["backed_up"]),
+                (listed["name"], listed["domain"], listed["transports"], listed["backed_up"]),
                 ("Ada's phone", RP_ID, ["hybrid", "internal"], False))
             self.assertIsNotNone(listed["last_used_at"])
             self.assertEqual(self.site.sql(
