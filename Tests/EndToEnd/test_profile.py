@@ -94,7 +94,7 @@ class Profile(Case):
         "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
         # Queued mails: their content is in `mail_tokens` or in `audit`.
         "mail_outbox": "mails",
-        "passwords": "password", "pictures": "pictures",
+        "passkeys": "passkeys", "passwords": "password", "pictures": "pictures",
         "properties": "properties", "search_values": "documents", "sessions": "sessions",
         "recovery_codes": "recovery_codes", "second_factors": "second_factors",
         "user_permissions": "permissions", "user_roles": "roles", "users": "profile"}
