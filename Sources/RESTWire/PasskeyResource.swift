@@ -105,7 +105,7 @@ import WireKit
           Fields(
             "NewPasskey", "A passkey for the user.", .passkeyFlow, .credential,
             .optional(.text("name", .nameOfPasskey))
-          ).like(Example.madePasskey)),
+          ).like(Example.namedPasskey)),
         gives: [.ok(.grant, "The tokens of a new session.")],
         refuses: madeRefusals + [
           .tooManyPasskeys, .emailRestorePending, .additionalFactorRequired,
@@ -239,6 +239,11 @@ extension Example {
       ],
     ],
   ]
+  fileprivate static let namedPasskey: JSON = {
+    var members = madePasskey.object ?? JSONObject()
+    members["name"] = "Ada's phone"
+    return .object(members)
+  }()
   fileprivate static let madePasskey: JSON = [
     "flow": .string(passkeyFlow),
     "credential": [
