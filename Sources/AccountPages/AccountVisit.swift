@@ -230,6 +230,28 @@ typealias Page = Pages.Page
     return try report(notice, on: next)
   }
 
+  /// Changes a thing of the user, such as an identity, which another tab may have removed meanwhile.
+  ///
+  /// - Parameters:
+  ///   - page: the path of the form.
+  ///   - list: the path of the next page.
+  ///   - notice: the text by which that page reports the change.
+  ///   - work: the change; its failure `.notFound` counts as done.
+  /// - Returns: a redirect.
+  /// - Throws: `.internalError`, and failures of the work that have pages of their own.
+  func change(
+    on page: LocalPath, next list: LocalPath, notice: MessageKey,
+    _ work: @EventLoop () async throws(Failure) -> Void
+  ) async throws(Failure) -> Response {
+    var errors: [FormError] = []
+    do throws(Failure) {
+      errors = try await call.errors(wrong: .changedMeanwhile, of: work)
+    } catch .notFound {
+      // Another tab was first.
+    }
+    return try response(to: errors, of: page, next: list, notice: notice)
+  }
+
   /// Sets the cookie of a session that has replaced the one of the request.
   func keep(_ session: OpenSession?, in response: Response) -> Response {
     var response = response

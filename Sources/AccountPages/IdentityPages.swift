@@ -60,17 +60,11 @@ import OpenIDClient
     AccountVisit.handle(unlinkPath, isFresh: true, "Unlink an identity") {
       (visit, _) async throws(Failure) in
       let id: IdentityID = try visit.call.captured("identity")
-      var errors: [FormError] = []
-      do throws(Failure) {
-        errors = try await visit.call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
-          try await Identities.unlink(id, from: visit.user, visit.context)
-        }
-      } catch .notFound {
-        // Another tab was first.
+      return try await visit.change(
+        on: LocalPath(checked: "\(path)/\(id)"), next: page, notice: .identityUnlinked
+      ) { () async throws(Failure) in
+        try await Identities.unlink(id, from: visit.user, visit.context)
       }
-      return try visit.response(
-        to: errors, of: LocalPath(checked: "\(path)/\(id)"), next: page, notice: .identityUnlinked
-      )
     },
   ]
 }

@@ -63,14 +63,18 @@ import WireKit
     AccountVisit.handle(onePath, isFresh: true, "Rename a passkey") {
       (visit, form) async throws(Failure) in
       let id: IdentityID = try visit.call.captured("identity")
-      return try await change(id, visit) { () async throws(Failure) in
+      return try await visit.change(
+        on: LocalPath(checked: "\(path)/\(id)"), next: page, notice: .changesSaved
+      ) { () async throws(Failure) in
         try await Passkeys.rename(id, to: form.trimmed("name"), of: visit.user, visit.context)
       }
     },
     AccountVisit.handle(removalPath, from: page, isFresh: true, "Remove a passkey") {
       (visit, _) async throws(Failure) in
       let id: IdentityID = try visit.call.captured("identity")
-      return try await change(id, visit, notice: .passkeyRemoved) { () async throws(Failure) in
+      return try await visit.change(
+        on: LocalPath(checked: "\(path)/\(id)"), next: page, notice: .passkeyRemoved
+      ) { () async throws(Failure) in
         try await Passkeys.remove(id, of: visit.user, visit.context)
       }
     },
@@ -89,20 +93,5 @@ import WireKit
         },
         add: mayAdd ? Destination(LocalPath(checked: addPath)) : nil, back: .account,
         errors: visit.state.errors.pageErrors))
-  }
-
-  /// Changes a passkey, and returns to the list.
-  private static func change(
-    _ id: IdentityID, _ visit: AccountVisit, notice: MessageKey = .changesSaved,
-    _ work: @EventLoop () async throws(Failure) -> Void
-  ) async throws(Failure) -> Response {
-    var errors: [FormError] = []
-    do throws(Failure) {
-      errors = try await visit.call.errors(wrong: .changedMeanwhile, of: work)
-    } catch .notFound {
-      // Another tab was first.
-    }
-    return try visit.response(
-      to: errors, of: LocalPath(checked: "\(path)/\(id)"), next: page, notice: notice)
   }
 }
