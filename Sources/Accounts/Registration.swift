@@ -26,7 +26,9 @@ extension Users {
     try context.requireOpenSignUp()
     let address = try await credentials.admit(context)
     guard context.app.accountSettings.signUp == .immediate else {
-      let flow = try await mailCode(for: .register, of: nil, credentials, address, context)
+      let flow = try await mailCode(
+        for: .register, of: nil, credentials.email, password: credentials.password, address, context
+      )
       return .codeMailed(flow: flow)
     }
     let account = try await NewAccount(credentials, address, context)
@@ -130,20 +132,20 @@ extension Users {
   ///
   /// Only the text of the mail differs between a known and an unknown address.
   @EventLoop static func mailCode(
-    for purpose: AuthenticationFlow.Purpose, of user: UserID?, _ credentials: Credentials,
+    for purpose: AuthenticationFlow.Purpose, of user: UserID?, _ email: String, password: String?,
     _ address: EmailAddress, _ context: RequestContext
   ) async throws(Failure) -> String {
     try context.mailer.requireConfigured()
     try await RequestLimiter.mail(to: address.key, for: nil, context)
-    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
+    var hash: String?
+    if let password { hash = try await context.passwords.hash(password, for: context.owner) }
     let account = try await Accounts.find(address, context)
-    let flow = AuthenticationFlow.New(purpose, credentials.email, address, hash: hash, user: user)
+    let flow = AuthenticationFlow.New(purpose, email, address, hash: hash, user: user)
     return try await AccountMail.begin(flow, takenBy: account, in: nil, context)
   }
 
   /// Mails a code that completes the registration of a user without a password.
   ///
-  /// Only the text of the mail differs between a known and an unknown address.
   /// - Parameters:
   ///   - email: a valid address.
   ///   - context: the context of the request.
@@ -155,10 +157,8 @@ extension Users {
     try context.mailer.requireConfigured()
     let address = try await EmailAddress(email, context)
     try await RequestLimiter.registration(of: address.key, context)
-    try await RequestLimiter.mail(to: address.key, for: nil, context)
-    let account = try await Accounts.find(address, context)
-    let flow = AuthenticationFlow.New(.register, email, address)
-    return try await AccountMail.begin(flow, takenBy: account, in: nil, context)
+    return try await mailCode(
+      for: .register, of: nil, email, password: nil, address, context)
   }
 }
 

@@ -109,10 +109,7 @@ import Tenancy
     _ text: String, by code: String, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> (session: OpenSession, recoveryCodes: [String]) {
     let (place, flow) = try ids(of: text, context)
-    let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
-    guard let row = spent.first,
-      let step = SecondStep(row, of: flow, at: place, .code(code), context)
-    else { throw .invalidCode }
+    let step = try await step(of: flow, at: place, .code(code), context)
     let user = step.credential.user
     let limiter = try await SecondFactors.limiter(of: code, by: user, context)
     do throws(Failure) {
@@ -148,12 +145,22 @@ import Tenancy
     _ context: RequestContext
   ) async throws(Failure) -> OpenSession {
     let (place, flow) = try ids(of: text, context)
-    let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
-    guard let row = spent.first,
-      let step = SecondStep(row, of: flow, at: place, .passkey(passkey), context)
-    else { throw .invalidCode }
+    let step = try await step(of: flow, at: place, .passkey(passkey), context)
     return try await SignIn.complete(
       step.credential, secondFactor: passkey.credential.methods, as: style, context, step.write)
+  }
+
+  /// Counts a try of a flow, and returns its step.
+  ///
+  /// - Throws: `.invalidCode` for a flow that is finished, expired, or does not take the proof;
+  ///   `.databaseUnavailable`.
+  private static func step(
+    of flow: FlowID, at place: FlowPlace, _ proof: SecondStep.Proof, _ context: RequestContext
+  ) async throws(Failure) -> SecondStep {
+    let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
+    guard let row = spent.first, let step = SecondStep(row, of: flow, at: place, proof, context)
+    else { throw .invalidCode }
+    return step
   }
 
   /// Begins to enroll a factor in a flow of an app that requires one.

@@ -36,7 +36,8 @@ extension Identities {
       guard let own else { throw context.gone }
       guard own.key == nil else { throw .identityExists }
       try await RateLimits.countChange(of: user, context)
-      let flow = try await Users.mailCode(for: .link, of: user, credentials, address, context)
+      let flow = try await Users.mailCode(
+        for: .link, of: user, credentials.email, password: credentials.password, address, context)
       return .codeMailed(flow: flow)
     }
     if let account {
