@@ -323,7 +323,7 @@ extension Passkeys {
   /// Returns the rule that the name of a passkey breaks.
   package nonisolated static func fault(in name: String, at pointer: String) -> FieldError? {
     guard nameLengths.contains(name.unicodeScalars.count),
-      !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+      !name.hasControlCharacters
     else {
       return FieldError(
         pointer, "length", "A name must have 1 to 64 characters, and no control characters.")

@@ -23,7 +23,7 @@ struct StoredPasskey: RowDecodable {
   }
 }
 
-/// A passkey of a user, without its key.
+/// A passkey of a user, as lists show it.
 package struct PasskeyInfo: RowDecodable, Sendable {
   package let id: IdentityID
   package let name: String
@@ -31,8 +31,8 @@ package struct PasskeyInfo: RowDecodable, Sendable {
   package let lastUsedAt: Timestamp?
   /// Whether it is on several devices, or can come to others.
   package let isBackedUp: Bool
-  /// How clients reach its authenticator, with spaces between the words.
-  package let transports: String
+  /// How clients reach its authenticator.
+  package let transports: [String]
   /// The model of the authenticator; zeros if it does not state one.
   package let aaguid: [UInt8]
   package let relyingPartyID: String
@@ -49,7 +49,7 @@ package struct PasskeyInfo: RowDecodable, Sendable {
     createdAt = try row.time(2)
     lastUsedAt = try row.time(ifAny: 3)
     isBackedUp = try row.bool(4)
-    transports = try row.text(5)
+    transports = try row.text(5).split(separator: " ").map(String.init)
     aaguid = try row.binary(6)
     relyingPartyID = try row.text(7)
     credentialID = try row.binary(8)
@@ -62,9 +62,7 @@ package struct PasskeyInfo: RowDecodable, Sendable {
   var descriptor: CredentialDescriptor {
     CredentialDescriptor(
       id: credentialID,
-      transports: transports.split(separator: " ").compactMap {
-        AuthenticatorTransport(rawValue: String($0))
-      })
+      transports: transports.compactMap(AuthenticatorTransport.init))
   }
 
   /// The AAGUID in the form of a UUID.

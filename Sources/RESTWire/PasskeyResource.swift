@@ -210,7 +210,7 @@ extension PasskeyInfo {
     [
       "id": .string(id.text), "name": .string(name), "created_at": .string(createdAt.text),
       "last_used_at": JSON(lastUsedAt), "backed_up": .bool(isBackedUp),
-      "transports": .array(transports.split(separator: " ").map { .string(String($0)) }),
+      "transports": .array(transports.map(JSON.string)),
       "aaguid": .string(model), "domain": .string(relyingPartyID),
     ]
   }

@@ -132,7 +132,7 @@ package enum SessionsQueries {
     select o.user_id, $4, o.device_id, o.app_id,
       case when k.key_id is null then coalesce($5, o.provider) else o.provider end, o.scope,
       $6, now() + $7::interval, $8::inet, $9,
-      case when k.key_id is null and $5::text is not null then $10 else coalesce(k.key_id, p.passkey_id) end,
+      coalesce(k.key_id, case when $5::text is null then p.passkey_id else $10 end),
       case when $5::text is null then o.authenticated_at
         else least(coalesce(to_timestamp($11::bigint), now()), now()) end, $12,
       case when has_second_factor(o.amr) then o.amr else btrim(o.amr || ' ' || $13) end,

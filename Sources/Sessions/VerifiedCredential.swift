@@ -104,6 +104,9 @@ package struct VerifiedCredential: Sendable {
     }
   }
 
+  /// The methods of a second factor that it adds to a session; empty for others.
+  package var secondFactor: String { if case .passkey = kind { methods } else { "" } }
+
   /// Whether a sign-in by it asks for a second factor.
   package var takesSecondFactor: Bool {
     switch kind {

@@ -118,9 +118,9 @@ extension Sessions {
       try await context.transaction { transaction async throws(Failure) in
         try await Sessions.lockUser(user, in: transaction)
         try await write(transaction)()
-        let methods = verified.opener != nil && verified.apiKey == nil ? verified.methods : ""
         let live = try await renew(
-          user, by: verified, secondFactor: methods, as: style, "reauthenticate", in: transaction)
+          user, by: verified, secondFactor: verified.secondFactor, as: style, "reauthenticate",
+          in: transaction)
         try await limiter.succeed(in: transaction)
         event("reauthenticate", evidence, user, live.session).record(in: transaction)
         return live

@@ -147,7 +147,8 @@ import Tenancy
     let (place, flow) = try ids(of: text, context)
     let step = try await step(of: flow, at: place, .passkey(passkey), context)
     return try await SignIn.complete(
-      step.credential, secondFactor: passkey.credential.methods, as: style, context, step.write)
+      step.credential, secondFactor: passkey.credential.secondFactor, as: style, context, step.write
+    )
   }
 
   /// Counts a try of a flow, and returns its step.

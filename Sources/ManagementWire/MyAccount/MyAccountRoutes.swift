@@ -203,8 +203,7 @@ private enum AuthenticationMethod {
     json["credential_backed_up"] = .bool(passkey.isBackedUp)
     json["aaguid"] = .string(passkey.model)
     json["relying_party_id"] = .string(passkey.relyingPartyID)
-    json["transports"] = .array(
-      passkey.transports.split(separator: " ").map { .string(String($0)) })
+    json["transports"] = .array(passkey.transports.map(JSON.string))
     return .object(json)
   }
 }
