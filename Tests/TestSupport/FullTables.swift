@@ -5,12 +5,11 @@ package enum FullTables {
 
   /// The tables that grow with users or requests.
   package static let names = [
-    "additional_subjects", "api_keys", "rate_limits", "audit", "authentication_flows",
-    "authorizations", "user_origins", "consents", "device_accounts", "devices",
-    "document_versions", "documents", "identities", "identity_subjects", "identity_tokens",
-    "idempotency_keys",
-    "mail_tokens", "mail_outbox", "passkeys", "passwords", "pictures", "properties", "recovery_codes",
-    "search_values", "second_factors", "sessions", "user_permissions", "user_roles", "users",
+    "additional_subjects", "api_keys", "audit", "authentication_flows", "authorizations",
+    "consents", "device_accounts", "devices", "document_versions", "documents", "idempotency_keys",
+    "identities", "identity_subjects", "identity_tokens", "mail_outbox", "mail_tokens", "passkeys",
+    "passwords", "pictures", "properties", "rate_limits", "recovery_codes", "search_values",
+    "second_factors", "sessions", "user_origins", "user_permissions", "user_roles", "users",
   ]
 
   /// Returns SQL that fills the tables for this number of apps, without rows that have expired.
