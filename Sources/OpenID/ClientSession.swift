@@ -186,7 +186,8 @@ package enum ClientSessionQueries {
 
   /// Opens a session in the browser of a live one of the pages.
   ///
-  /// Returns no row if the session of the pages has ended or the user is blocked.
+  /// Returns no row if the session of the pages has ended or the user is blocked. The session of a
+  /// passkey ends with it, as that of the pages does.
   /// - Parameter 2: the session of the pages, which must be live.
   /// - Parameter 14: the session of the pages in which the user authenticated: the same, or one that
   ///   it has replaced.
@@ -198,10 +199,10 @@ package enum ClientSessionQueries {
     """
     insert into sessions as n (
       user_id, session_id, device_id, app_id, client_id, provider, scope, audience, refresh_salt,
-      expires_at, address, agent, authenticated_at, style, amr, browser_id, issuer,
+      expires_at, address, agent, key_id, authenticated_at, style, amr, browser_id, issuer,
       notifies, issuer_session)
     select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
-      $11, p.authenticated_at, 'openid', p.amr, p.device_id, $12, $13,
+      $11, p.key_id, p.authenticated_at, 'openid', p.amr, p.device_id, $12, $13,
       p.issuer_session
     from users c
     join sessions p on p.user_id = $1 and p.session_id = $14 and p.style = 'pages'

@@ -1,0 +1,56 @@
+"""Attackers who want to add, use or keep a passkey that is not the owner's."""
+
+import html
+import json
+import re
+import unittest
+
+from hosted import PASSWORD
+from openid import Party
+from passkeys import Passkey
+from test_passkeys_my_account import ALL, METHODS, MyAccountCase
+
+
+def asked_by(page, kind="get"):
+    """Returns the options of a page."""
+    options = re.search(rf'data-passkey="{kind}" data-options="([^"]*)"', page.body.decode())[1]
+    return json.loads(html.unescape(options))
+
+
+class AttackCase(MyAccountCase):
+    def sign_in_at_pages(self, passkey, party):
+        """Signs in at the pages with a passkey; returns the page that follows."""
+        self.visitor.open(party.path)
+        credential = passkey.shown(asked_by(self.visitor.page))
+        return self.visitor.submit("/passkey", credential=json.dumps(credential))
+
+    def remove(self, grant, passkey):
+        self.expect(self.site.request(
+            "DELETE", f"/v1/me/passkeys/{passkey}", token=grant["access_token"]), 204)
+
+
+class Keeping(AttackCase):
+    def test_sessions_of_clients_end_with_the_passkey(self):
+        grant = self.verified(self.own_email(), PASSWORD)
+        passkey = self.added(grant)
+        [own] = self.passkeys(grant)
+        party = Party(self, self.spa, scope="openid offline_access read:posts", audience=self.API)
+        page = self.sign_in_at_pages(passkey, party)
+        tokens = self.expect(party.exchange(party.code(page)), 200).json
+        manager = Party(self, self.spa, scope=ALL, audience=self.issuer + "me/")
+        page = self.visitor.open(manager.path)
+        managing = self.expect(manager.exchange(manager.code(page)), 200).json["access_token"]
+        self.expect(self.userinfo(tokens["access_token"]), 200)
+        self.assertEqual(len(self.listed(managing)), 1)
+        self.remove(grant, own["id"])
+        self.shows(self.visitor.open("/account"), "Sign in")
+        self.expect(self.userinfo(tokens["access_token"]), 401)
+        self.error(party.token(
+            grant_type="refresh_token", refresh_token=tokens["refresh_token"]), 400, "invalid_grant")
+        self.wrong(self.ask("GET", METHODS, managing), 401, "session_ended")
+        # Those of other credentials stay.
+        self.expect(self.me(grant), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
