@@ -83,6 +83,7 @@ package struct PasskeyCeremony: Sendable {
 
   /// Sends the row that uses the ceremony up.
   ///
+  /// It outlives the ceremony also if the clocks of servers differ.
   /// - Parameters:
   ///   - user: the user whom the ceremony concerns.
   ///   - transaction: the transaction.
@@ -90,7 +91,7 @@ package struct PasskeyCeremony: Sendable {
   @EventLoop func use(by user: UserID, in transaction: Transaction) -> Completion {
     let used = transaction.send(
       PasskeyCeremonyQueries.use, FlowPlace(of: user), transaction.app.id,
-      FlowID(hashing: challenge.base64URL), Self.lifetime)
+      FlowID(hashing: challenge.base64URL), Self.lifetime * 2)
     return { () async throws(Failure) in try await used.rows(undone: .passkeyInvalid) }
   }
 

@@ -51,6 +51,18 @@ class Keeping(AttackCase):
         # Those of other credentials stay.
         self.expect(self.me(grant), 200)
 
+    def test_a_registration_does_not_make_its_user_again(self):
+        flow, options = self.options("/v1/register/passkey")
+        body = {"flow": flow, "credential": Passkey().made(options)}
+        grant = self.expect(self.post("/v1/register/passkey", body), 201).json
+        self.assertEqual(self.site.sql(
+            "select expires_at > now() + interval '15 minutes' from authentication_flows "
+            f"where place = '{grant['user_id']}'"), "t")
+        self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
+        self.expect(self.post("/v1/register/passkey", body), 401, "passkey_invalid")
+        self.assertEqual(self.site.sql(
+            f"select count(*) from users where user_id = '{grant['user_id']}'"), "0")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -152,11 +152,13 @@ package enum UserRemovalQueries {
 
   /// Deletes a user and returns its picture; no row if the user does not exist.
   ///
-  /// Its subjects are deleted by their keys, and its tokens of services once they are revoked.
+  /// Its subjects are deleted by their keys, and its tokens of services once they are revoked. Used
+  /// passkey ceremonies stay until they expire, so that none makes the user again.
   package static let remove = Statement<ReplacedPicture, UserID>(
     "users.remove",
     """
-    with flows as (delete from authentication_flows where place = $1),
+    with flows as (
+        delete from authentication_flows where place = $1 and purpose <> 'passkey'),
       answers as (delete from idempotency_keys where owner = $1),
       tokens as (update identity_tokens set is_due = true where user_id = $1)
     delete from users where user_id = $1
