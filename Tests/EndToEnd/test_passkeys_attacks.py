@@ -64,5 +64,23 @@ class Keeping(AttackCase):
             f"select count(*) from users where user_id = '{grant['user_id']}'"), "0")
 
 
+class Adding(AttackCase):
+    def test_the_offer_after_a_password_needs_a_fresh_sign_in(self):
+        email, user = self.user()
+        party = Party(self, self.spa)
+        self.visitor.open(party.path)
+        self.visitor.submit(email=email)
+        self.visitor.submit("/password", password=PASSWORD, platform="1")
+        page = self.shows(self.visitor.page, "Log in faster on this device")
+        made = json.dumps(Passkey().made(asked_by(page, "create")))
+        self.site.sql("update sessions set authenticated_at = now() - interval '30 minutes' "
+                      f"where user_id = '{user}'")
+        form = self.visitor.form("/passkey-offer")
+        self.shows(self.visitor.submit("/passkey-offer", credential=made), "Sign in")
+        self.assertEqual(self.site.sql(
+            f"select count(*) from passkeys where user_id = '{user}'"), "0")
+        self.shows(self.visitor.open(form.action), "Sign in")
+
+
 if __name__ == "__main__":
     unittest.main()

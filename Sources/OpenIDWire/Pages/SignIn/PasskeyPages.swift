@@ -125,12 +125,16 @@ extension Visit {
     }
   }
 
-  /// Acts as the user who has signed in here; returns whether the browser still has its session.
+  /// Acts as the user who has signed in here; returns whether the browser still has its session, and
+  /// the user has authenticated there within the last minutes.
+  ///
+  /// An authorization waits for an hour, in which another person may come to the browser.
   func actAsUser() async throws(Failure) -> Bool {
     let users = try await call.browserUsers()
     guard let own = users.first(where: { $0.user == state.user }) else { return false }
     context.principal = own.principal(in: app.id)
-    return true
+    let authentication = try await Sessions.authentication(of: own.user, context)
+    return authentication.isRecent && authentication.meetsSecondFactor
   }
 
   /// Returns whether to offer a passkey to a user who has just signed in with a password.
