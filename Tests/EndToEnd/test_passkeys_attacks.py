@@ -81,6 +81,29 @@ class Adding(AttackCase):
             f"select count(*) from passkeys where user_id = '{user}'"), "0")
         self.shows(self.visitor.open(form.action), "Sign in")
 
+    def test_a_guest_adds_one_where_the_app_requires_two_factors(self):
+        self.set_mfa("required")
+        guest = self.expect(self.post("/v1/login/anonymous", {}), 200).json
+        user = guest["user_id"]
+        passkey = self.added(guest)
+        self.assertEqual(self.site.sql(
+            "select provider, amr from sessions "
+            f"where user_id = '{user}' and ended_at is null"), "passkey|pop user mfa")
+        guest.update(self.expect(self.refresh(guest), 200).json)
+        self.assertFalse(self.expect(self.me(guest), 200).json["anonymous"])
+        self.assertEqual(self.expect(self.show(passkey), 200).json["user_id"], user)
+
+    def test_a_session_without_the_required_factor_adds_none(self):
+        email = self.own_email()
+        self.added(self.verified(email, PASSWORD))
+        token = self.token(email)
+        path, session, options = self.begun(token)
+        self.set_mfa("required")
+        answer = self.ask("POST", f"{path}/verify", token, {
+            "auth_session": session, "authn_response": Passkey().made(options)})
+        self.wrong(answer, 401, "reauthentication_required")
+        self.assertEqual(len(self.listed(token)), 1)
+
 
 if __name__ == "__main__":
     unittest.main()

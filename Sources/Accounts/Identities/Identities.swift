@@ -62,7 +62,9 @@ package import Tenancy
         return .failure(secondStep)
       }
       return .success(
-        try await Sessions.renew(user, by: credential, as: style, "link", in: transaction)
+        try await Sessions.renew(
+          user, by: credential, secondFactor: credential?.secondFactor ?? "", as: style, "link",
+          in: transaction)
       )
     }.get()
     return OpenSession(live, of: user, as: style, context)
@@ -70,7 +72,8 @@ package import Tenancy
 
   /// Links credentials to the user of the session, which stays, since its client accepts no other.
   ///
-  /// - Throws: as `link`.
+  /// - Throws: as `link`; `.reauthenticationRequired` if the app requires a second factor, and the
+  ///   session has had none.
   package static func linkKeepingSession(
     _ provider: IdentityProvider, to user: UserID, _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential?, isNew: Bool)
@@ -78,6 +81,10 @@ package import Tenancy
     try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
       _ = try await link(provider, to: user, in: transaction, write)
+      // A guest, and a session from before the app has required a second factor, have passed none.
+      guard try await Sessions.ofCaller(user, in: transaction).meetsSecondFactor else {
+        throw context.reauthenticationRequired
+      }
     }
   }
 
