@@ -103,6 +103,11 @@ import WebAuthn
       throw .passkeyUnknown(
         members: [("credential_id", .string(response.id.base64URL))])
     }
+    // Apps may share a domain. The passkey of another one must stay on its device.
+    guard stored.app == context.app.id else {
+      try await RefusedLogin.record("passkey", context)
+      throw .passkeyInvalid(reason: "the passkey is of another app")
+    }
     let user = stored.user
     guard !stored.isBlocked else {
       try await RefusedLogin.record("passkey", of: user, context)
@@ -134,7 +139,9 @@ import WebAuthn
     }
   }
 
-  /// Finds the passkey of a response in the newest commit; nil if no user of the app has it.
+  /// Finds the passkey of a response in the newest commit; nil if no user has it.
+  ///
+  /// The user that the handle states may be of another app.
   private static func find(
     _ response: AuthenticationResponse, _ context: RequestContext
   ) async throws(Failure) -> StoredPasskey? {
@@ -144,13 +151,13 @@ import WebAuthn
     let handle = response.userHandle.flatMap { String(validating: $0, as: UTF8.self) }
     let stated = handle.flatMap { UserID($0) }
     if let stated {
-      let found = try await context.read(PasskeyQueries.find, stated, id, app, on: .exclusive)
+      let found = try await context.read(PasskeyQueries.find, stated, id, on: .exclusive)
       if let found = found.first { return found }
     }
     let holder = try await context.read(
       SubjectQueries.holder, app, .passkey, id.text, on: .exclusive)
     guard let user = holder.first, user != stated else { return nil }
-    return try await context.read(PasskeyQueries.find, user, id, app, on: .exclusive).first
+    return try await context.read(PasskeyQueries.find, user, id, on: .exclusive).first
   }
 
   /// Returns whether the user of an address has a passkey, for clients that then begin a sign-in.

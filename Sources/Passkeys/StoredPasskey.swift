@@ -11,6 +11,8 @@ struct StoredPasskey: RowDecodable {
   let user: UserID
   let record: CredentialRecord
   let isBlocked: Bool
+  /// The app of the user.
+  let app: AppID
 
   init(from row: Row) throws(DatabaseError) {
     user = try row.id(0)
@@ -20,6 +22,7 @@ struct StoredPasskey: RowDecodable {
       isBackupEligible: try row.bool(6), isBackedUp: try row.bool(7),
       signCount: UInt32(truncatingIfNeeded: try row.int(8)))
     isBlocked = try row.bool(9)
+    app = try row.id(10)
   }
 }
 
@@ -90,16 +93,16 @@ struct StandingPasskeys: RowDecodable {
 }
 
 package enum PasskeyQueries {
-  /// Returns a passkey of a user of the app.
+  /// Returns a passkey of a user, who may be of another app.
   ///
   /// Served by the primary key.
-  static let find = Statement<StoredPasskey, UserID, IdentityID, AppID>(
+  static let find = Statement<StoredPasskey, UserID, IdentityID>(
     "passkeys.find",
     """
     select p.user_id, p.credential, p.public_key, p.user_handle, p.aaguid, p.rp_id,
-      p.backup_eligible, p.backed_up, p.sign_count, u.blocked_at is not null
+      p.backup_eligible, p.backed_up, p.sign_count, u.blocked_at is not null, u.app_id
     from passkeys p join users u on u.user_id = $1
-    where p.user_id = $1 and p.passkey_id = $2 and u.app_id = $3
+    where p.user_id = $1 and p.passkey_id = $2
     """)
 
   /// Counts the passkeys of a user.

@@ -380,7 +380,7 @@ class Attacks(PasskeyCase):
         other = self.site.add_app("other", passkey="optional", passkey_rp_id=RP_ID)
         flow, options = self.options("/v1/login/passkey", headers=other)
         body = {"flow": flow, "credential": self.passkey.shown(options)}
-        self.expect(self.post("/v1/login/passkey", body, headers=other), 401, "passkey_unknown")
+        self.expect(self.post("/v1/login/passkey", body, headers=other), 401, "passkey_invalid")
         self.expect(self.post("/v1/login/passkey", body), 400, "flow_expired")
 
     def test_malformed_credentials_are_refused(self):

@@ -7,7 +7,7 @@ import unittest
 
 from hosted import PASSWORD
 from openid import Party
-from passkeys import Passkey
+from passkeys import RP_ID, Passkey
 from test_passkeys_my_account import ALL, METHODS, MyAccountCase
 
 
@@ -103,6 +103,22 @@ class Adding(AttackCase):
             "auth_session": session, "authn_response": Passkey().made(options)})
         self.wrong(answer, 401, "reauthentication_required")
         self.assertEqual(len(self.listed(token)), 1)
+
+
+class Using(AttackCase):
+    def test_pages_of_another_app_do_not_remove_it_from_the_device(self):
+        passkey, grant = self.registered()
+        other = self.site.add_app("shares", passkey="optional", passkey_rp_id=RP_ID)
+
+        def show():
+            flow, options = self.options("/v1/login/passkey", headers=other)
+            return self.post("/v1/login/passkey", {
+                "flow": flow, "credential": passkey.shown(options)}, headers=other)
+
+        # A page reports only an unknown passkey to the browser.
+        self.expect(show(), 401, "passkey_invalid")
+        self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
+        self.expect(show(), 401, "passkey_unknown")
 
 
 if __name__ == "__main__":
