@@ -5,6 +5,7 @@ import json
 import re
 import unittest
 
+from asking import ADDRESS
 from hosted import PASSWORD
 from openid import Party
 from passkeys import RP_ID, Passkey
@@ -119,6 +120,22 @@ class Using(AttackCase):
         self.expect(show(), 401, "passkey_invalid")
         self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
         self.expect(show(), 401, "passkey_unknown")
+
+    def test_strangers_do_not_stop_the_owner_in_the_network_of_the_passkey(self):
+        email, home = self.own_email(), "203.0.113.7"
+        self.setting(mails_per_email_daily=2)
+        flow, options = self.options("/v1/register/passkey", {"email": email})
+        grant = self.expect(self.post("/v1/register/passkey", {
+            "flow": flow, "credential": Passkey().made(options)}, headers={ADDRESS: home}), 201).json
+        self.expect(self.verify(self.site.mailed(email, "ds_verify"), grant), 204)
+
+        def ask(network):
+            return self.post("/v1/login/code/request", {"email": email},
+                             headers={ADDRESS: network}).status
+
+        strangers = [ask(f"198.51.100.{number}") for number in range(5)]
+        self.assertIn(429, strangers)
+        self.assertEqual([ask("198.51.100.9"), ask(home)], [429, 202])
 
 
 if __name__ == "__main__":

@@ -202,9 +202,9 @@ package enum KnownNetworkQueries {
     """
     select exists (
       select 1 from (
-        select address, key_id, ended_at, end_reason from sessions
+        select address, provider, ended_at, end_reason from sessions
         where user_id = $1 order by session_id desc limit 200) s
-      where s.key_id is null and (s.ended_at is null or s.end_reason in ('logout', 'login'))
+      where s.provider <> 'api-key' and (s.ended_at is null or s.end_reason in ('logout', 'login'))
         and s.address <<= network(set_masklen($2::inet, case family($2::inet) when 4 then 32 else 64 end)))
     """)
 }
