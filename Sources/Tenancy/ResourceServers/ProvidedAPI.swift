@@ -112,7 +112,7 @@ package enum AccountAPI {
 
   static func server(of app: AppID) -> ResourceServer {
     let scopes: JSON = [
-      readMethods: "See your passkeys", createMethods: "Add a passkey for you",
+      readMethods: "See your passkeys", createMethods: "Add a passkey that signs in as you",
       updateMethods: "Rename your passkeys", deleteMethods: "Remove your passkeys",
       readFactors: "See in which ways you can sign in",
     ]
