@@ -55,21 +55,10 @@ package struct PasskeySettings: RecordPart {
 extension ColumnRule {
   /// A list of origins, as browsers and Android state them.
   fileprivate static var originsOfPasskeys: ColumnRule {
-    ColumnRule(
-      .texts(atMost: 20),
-      all: { list in
-        guard let origins = list.array, origins.count <= 20 else {
-          return [ColumnFault("", "length", "This setting must be a list of at most 20 origins.")]
-        }
-        return origins.enumerated().compactMap { index, origin in
-          origin.string.map(isOrigin) == true
-            ? nil
-            : ColumnFault(
-              "/\(index)", "origin",
-              "An origin must be https:// with a host name in lower case, or android:apk-key-hash: with "
-                + "43 characters of base64url.")
-        }
-      })
+    .texts(
+      atMost: 20, "origin",
+      "An origin must be https:// with a host name in lower case, or android:apk-key-hash: with "
+        + "43 characters of base64url.", isOrigin)
   }
 
   private static func isOrigin(_ text: String) -> Bool {

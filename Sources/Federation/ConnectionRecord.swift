@@ -183,21 +183,10 @@ extension ColumnRule {
   private static func words(
     of longest: Int, _ rule: String? = nil, _ isValid: @escaping @Sendable (String) -> Bool
   ) -> ColumnRule {
-    ColumnRule(
-      .texts(atMost: 50),
-      all: { list in
-        guard let items = list.array else {
-          return [ColumnFault("", "type", "This value must be a list of strings.")]
-        }
-        return items.enumerated().compactMap { index, item in
-          let word = item.string ?? ""
-          guard (1...longest).contains(word.utf8.count), isValid(word) else {
-            let usual = "This must be text of 1 to \(longest) bytes in ASCII, without spaces."
-            return ColumnFault("/\(index)", "word", rule ?? usual)
-          }
-          return nil
-        }
-      })
+    let usual = "This must be text of 1 to \(longest) bytes in ASCII, without spaces."
+    return .texts(atMost: 50, "word", rule ?? usual) { word in
+      (1...longest).contains(word.utf8.count) && isValid(word)
+    }
   }
 
   fileprivate static let day = ColumnRule.text(

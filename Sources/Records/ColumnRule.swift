@@ -22,6 +22,8 @@ package struct ColumnRule: Sendable {
 
   package let kind: Kind
   private let check: @Sendable (JSON) -> [ColumnFault]
+  /// Returns the form in which a valid string of a list is stored; nil if each is stored as typed.
+  private var stored: (@Sendable (String) -> String)?
 
   /// - Parameters:
   ///   - kind: the type of the values.
@@ -51,6 +53,41 @@ package struct ColumnRule: Sendable {
     _ isValid: @escaping @Sendable (String) -> Bool
   ) -> ColumnRule {
     ColumnRule(.text(length)) { $0.string.map(isValid) == true ? nil : (code, detail) }
+  }
+
+  /// Creates a rule for a list of strings, with a fault for each invalid one.
+  ///
+  /// - Parameters:
+  ///   - most: the greatest number of strings.
+  ///   - code: the code of the fault of a string.
+  ///   - detail: the rule of a string in words.
+  ///   - stored: returns the form in which a valid string is stored; nil if each is stored as typed.
+  ///   - isValid: whether a string is valid.
+  /// - Returns: the rule.
+  package static func texts(
+    atMost most: Int, _ code: String, _ detail: String,
+    storing stored: (@Sendable (String) -> String)? = nil,
+    _ isValid: @escaping @Sendable (String) -> Bool
+  ) -> ColumnRule {
+    var rule = ColumnRule(
+      .texts(atMost: most),
+      all: { list in
+        guard let texts = list.array, texts.count <= most else {
+          let rule = "This value must be a list of at most \(most) strings."
+          return [ColumnFault("", "length", rule)]
+        }
+        return texts.enumerated().compactMap { index, text in
+          text.string.map(isValid) == true ? nil : ColumnFault("/\(index)", code, detail)
+        }
+      })
+    rule.stored = stored
+    return rule
+  }
+
+  /// Returns the form in which a valid value is stored, so that equal ones compare.
+  package func canonical(_ value: JSON) -> JSON {
+    guard let stored, let texts = value.array else { return value }
+    return .array(JSONArray(texts.map { $0.string.map { .string(stored($0)) } ?? $0 }))
   }
 
   /// Returns the faults of a value, with their places.

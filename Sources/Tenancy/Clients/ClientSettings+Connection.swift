@@ -28,25 +28,11 @@ extension ClientSettings {
     }
 
     /// The rule for a list of names: the ways of every app, and the 20 that an app may add.
-    static let rule = ColumnRule(
-      .texts(atMost: most),
-      all: { list in
-        guard let names = list.array, names.count <= most else {
-          let rule = "This value must be a list of at most \(most) ways to sign in."
-          return [ColumnFault("", "length", rule)]
-        }
-        return names.enumerated().compactMap { index, name in
-          isValid(name.string ?? "") ? nil : ColumnFault("/\(index)", "name", ruleOfName)
-        }
-      })
-
-    private static let most = builtIn.count + 20
-
-    private static let ruleOfName =
+    static let rule = ColumnRule.texts(
+      atMost: builtIn.count + 20, "name",
       "A way to sign in must be password, email_code, or the name of a connection, which has 1 to "
-      + "63 of a-z, 0-9 and -, and does not begin with -."
-
-    private static func isValid(_ name: String) -> Bool {
+        + "63 of a-z, 0-9 and -, and does not begin with -."
+    ) { name in
       builtIn.contains { $0.name.hasSameBytes(as: name) } || OperatorName.fault(in: name) == nil
     }
 
