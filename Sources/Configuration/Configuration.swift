@@ -354,8 +354,8 @@ extension AppCatalog {
   package static let all = AppCatalog(
     settings: .all,
     parts: [
-      DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self, UserDataAPI.self,
-      AppConnections.self,
+      DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self, NativeApps.self,
+      UserDataAPI.self, AppConnections.self,
     ]
   )
 }

@@ -131,7 +131,7 @@ extension Kind {
     JSONObject(
       shape.columns.compactMap { column in
         guard let value = values[column.name], value != .null else { return nil }
-        return (column.name, canonical(value, column))
+        return (column.name, canonical(column.rule.canonical(value), column))
       })
   }
 

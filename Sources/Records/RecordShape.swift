@@ -42,7 +42,7 @@ package struct RecordShape: Sendable {
   ) -> RecordChange {
     var base = stored ?? JSONObject()
     for name in whole where patch[name] != nil { base[name] = nil }
-    let after = base.merging(patch)
+    var after = base.merging(patch)
     var faults: [ColumnFault] = []
     for (name, _) in patch {
       let place = "\(place)/\(JSONPointer.escaped(name))"
@@ -53,7 +53,9 @@ package struct RecordShape: Sendable {
       if stored != nil, column.has(.immutable), after[name] != stored?[name] {
         faults.append(ColumnFault(place, "immutable", "This member cannot change."))
       } else if let value = after[name], value != .null {
-        faults += column.rule.faults(in: value, at: place)
+        let found = column.rule.faults(in: value, at: place)
+        faults += found
+        if found.isEmpty { after[name] = column.rule.canonical(value) }
       } else if column.has(.required) {
         faults.append(ColumnFault(place, "missing", "This member is required."))
       }

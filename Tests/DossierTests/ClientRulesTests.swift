@@ -179,6 +179,81 @@ import Records
     #expect(ClientSettings.defaults.allows(.named("apple")) && ClientSettings.defaults.allows(nil))
   }
 
+  @Test func `a native app has the names that Apple and Android give it`() {
+    let shape = RecordShape([ClientSettings.self])
+    func faults(_ name: String, _ values: [JSON]) -> [[String]] {
+      values.map { value in
+        shape.change(of: nil, by: JSONObject([(name, value)])).faults.map {
+          "\($0.place) \($0.code)"
+        }
+      }
+    }
+    let long = String(repeating: "a", count: 256)
+    for (name, code, valid, wrong) in [
+      (
+        "apple_team_id", "team_id", ["", "A1B2C3D4E5"],
+        ["A1B2C3D4E", "A1B2C3D4E51", "a1b2c3d4e5", "A1B2C3D4E ", "A1B2C3D4\u{c9}", "A1B2-3D4E5"]
+      ),
+      (
+        "apple_bundle_id", "bundle_id", ["", "com.example.app", "App-1"],
+        [".", "a..b", "a.", "com.example.my_app", "com example", "*", "\u{e9}.b"]
+      ),
+      (
+        "android_package", "package", ["", "com.example.app", "A.b_1"],
+        ["app", "com.1a", "com._a", "com.a-b", "com..a", "com.a.", ".com.a", "com.\u{e9}"]
+      ),
+    ] as [(String, String, [String], [String])] {
+      #expect(faults(name, valid.map(JSON.string)) == valid.map { _ in [] }, "\(name)")
+      #expect(
+        faults(name, wrong.map(JSON.string)) == wrong.map { _ in ["/\(name) \(code)"] }, "\(name)")
+      #expect(faults(name, [7, [], .string(long)]) == (0..<3).map { _ in ["/\(name) length"] })
+    }
+  }
+
+  @Test func `a fingerprint is stored as Android's tools print it`() {
+    let shape = RecordShape([ClientSettings.self])
+    let bytes = (0..<32).map { UInt8($0 * 8) }
+    let upper = bytes.map { String($0, radix: 16).uppercased() }
+      .map { $0.utf8.count < 2 ? "0\($0)" : $0 }
+    func change(_ values: [JSON]) -> RecordChange {
+      shape.change(of: nil, by: JSONObject([("android_certificates", .array(values))]))
+    }
+    let (colons, plain) = (upper.joined(separator: ":"), upper.joined())
+    let change1 = change([colons, colons.lowercased(), plain, plain.lowercased()].map(JSON.string))
+    #expect(change1.faults.isEmpty)
+    #expect(
+      change1.after["android_certificates"]
+        == .array([JSON](repeating: .string(colons), count: 4)))
+    let wrong: [JSON] = [
+      "", ":", .string(String(colons.dropLast())), .string(String(colons.dropLast(3))),
+      .string(colons + ":00"), .string(colons + ":"), .string(plain + "00"),
+      .string(colons.replacing("08", with: "0G")), .string(colons.replacing(":", with: "-")),
+      .string(colons.replacing("00:08", with: "0008")), .string(" \(colons)"),
+      .string(plain.replacing("08", with: "0\u{ff18}")), 7, .null, [],
+    ]
+    let faults = change(wrong).faults
+    #expect(faults.map(\.place) == wrong.indices.map { "/android_certificates/\($0)" })
+    #expect(Set(faults.map(\.code)) == ["fingerprint"])
+    let many = [JSON](repeating: .string(plain), count: 21)
+    #expect(change(many).faults.map(\.place) == ["/android_certificates"])
+    let origin = CertificateFingerprint(plain)?.origin
+    #expect(origin?.hasPrefix("android:apk-key-hash:AAgQGCAo") == true)
+  }
+
+  @Test func `a native app has all that a system needs, or nothing`() {
+    func faults(_ members: [String: JSON]) -> [String] {
+      var reader = RecordReader(JSONObject(members.map { ($0.key, $0.value) }))
+      return NativeApp(&reader).faults.map { "\($0.place) \($0.code)" }
+    }
+    #expect(faults([:]) == [])
+    #expect(faults(["apple_team_id": "A1B2C3D4E5"]) == ["/apple_bundle_id missing"])
+    #expect(faults(["apple_bundle_id": "a.b"]) == ["/apple_team_id missing"])
+    #expect(faults(["android_package": "a.b"]) == ["/android_certificates missing"])
+    #expect(faults(["android_certificates": ["00"]]) == ["/android_package missing"])
+    #expect(faults(["apple_team_id": "A1B2C3D4E5", "apple_bundle_id": "a.b"]) == [])
+    #expect(faults(["android_package": "a.b", "android_certificates": ["00"]]) == [])
+  }
+
   @Test func `a way to sign in has its name, and the name at Auth0`() {
     typealias Connection = ClientSettings.Connection
     #expect(Connection(name: "email_code") == .emailCode)

@@ -244,6 +244,45 @@ class Registry(Auth0Case):
         again = self.expect(self.management("PATCH", path, {**made, "scope": []}, token), 200).json
         self.assertEqual((again["scope"], "ignored_members" in again), ([], False))
 
+    def test_a_native_app_is_a_member_of_objects(self):
+        token = self.back_end_token()
+        print_ = ":".join(["0A"] * 32)
+        mobile = {"ios": {"team_id": "A1B2C3D4E5", "app_bundle_identifier": "com.example.app"},
+                  "android": {"app_package_name": "com.example.app",
+                              "sha256_cert_fingerprints": [print_]}}
+        body = {"name": "Phone", "app_type": "native", "mobile": mobile}
+        made = self.expect(self.management("POST", "clients", body, token), 201).json
+        self.assertEqual((made["mobile"], made.get("ignored_members")), (mobile, None))
+        path = f"clients/{made['client_id']}"
+        read = self.expect(self.management("GET", path, token=token), 200).json
+        self.assertEqual(self.expect(self.management("PATCH", path, read, token), 200).json, read)
+        stored = self.site.dossier("client", "show", made["client_id"])
+        self.assertEqual([stored[name] for name in [
+            "apple_team_id", "apple_bundle_id", "android_package", "android_certificates"]],
+            ["A1B2C3D4E5", "com.example.app", "com.example.app", [print_]])
+        change = {"mobile": {"android": {"sha256_cert_fingerprints": ["0b" * 32, "0A" * 32], "x": 1},
+                             "web": {}}}
+        again = self.expect(self.management("PATCH", path, change, token), 200).json
+        self.assertEqual(again["mobile"]["ios"], mobile["ios"])
+        self.assertEqual(again["mobile"]["android"]["sha256_cert_fingerprints"],
+                         [":".join(["0B"] * 32), print_])
+        self.assertEqual(sorted(again["ignored_members"]), ["mobile.android.x", "mobile.web"])
+        for wrong, place in [
+                ({"ios": {"team_id": "x"}}, "mobile.ios.team_id"),
+                ({"ios": {"team_id": None}}, "mobile.ios.team_id"),
+                ({"ios": []}, "mobile.ios"), ("x", "mobile"),
+                ({"android": {"sha256_cert_fingerprints": [print_, "00"]}},
+                 "mobile.android.sha256_cert_fingerprints.1")]:
+            answer = self.management("PATCH", path, {"mobile": wrong}, token)
+            self.refused(answer, 400, "invalid_body")
+            self.assertIn(f"on property {place}.", answer.json["message"])
+        again = self.expect(self.management("PATCH", path, {"mobile/ios/team_id": "x"}, token), 200).json
+        self.assertEqual(again["ignored_members"], ["mobile/ios/team_id"])
+        again = self.expect(self.management("PATCH", path, {"mobile": {"android": None}}, token), 200).json
+        self.assertEqual(again["mobile"], {"ios": mobile["ios"]})
+        again = self.expect(self.management("PATCH", path, {"mobile": None}, token), 200).json
+        self.assertNotIn("mobile", again)
+
     def test_an_application_keeps_its_id_and_its_secret(self):
         token = self.back_end_token()
         secret = "Yz8_-" * 12 + "abcd"

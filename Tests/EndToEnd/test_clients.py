@@ -205,6 +205,21 @@ class Registry(Administration):
                 [f"/{name}" + ("/0" if name == "connections" else "")])
         self.assertEqual(self.expect(self.ask("GET", path), 200).json, changed)
 
+    def test_a_native_app_needs_all_that_a_system_asks_for(self):
+        made = self.make(kind="native", apple_team_id="A1B2C3D4E5", apple_bundle_id="com.example.app").json
+        path = f"/v1/clients/{made['id']}"
+        for change, faults in [
+                ({"apple_bundle_id": None}, {("/apple_bundle_id", "missing")}),
+                ({"apple_team_id": "a1b2c3d4e5"}, {("/apple_team_id", "team_id")}),
+                ({"android_package": "com.example.app"}, {("/android_certificates", "missing")}),
+                ({"android_certificates": ["00"]},
+                 {("/android_certificates/0", "fingerprint"), ("/android_package", "missing")}),
+                ({"android_certificates": "00"}, {("/android_certificates", "length")})]:
+            self.assertEqual(self.faults(self.ask("PATCH", path, change)), faults, change)
+        changed = self.expect(self.ask("PATCH", path, {
+            "android_package": "com.example.app", "android_certificates": ["ab" * 32]}), 200).json
+        self.assertEqual(changed["android_certificates"], [":".join(["AB"] * 32)])
+
     def test_pages_of_client_origins_read_answers_without_cookies(self):
         allowed, named = "https://own.example", "https://spa.example"
         self.site.dossier("app", "set", f'allowed_origins=["{allowed}"]')

@@ -137,13 +137,30 @@ struct ClientBody {
     case "ignored_members", "tenant", "global": break
     case "client_id": if value != .null { id = reader.string(member, value) }
     case "client_secret", "client_secret_sha256": takeSecret(member, value)
-    default:
-      if let column = RecordObject<ClientRecord>.column(of: member) {
-        members[column.name] = value
-      } else {
-        ignored.append(member)
-      }
+    // A slash is that of a path below.
+    case _ where member.utf8.contains(UInt8(ascii: "/")): ignored.append(member)
+    default: takeColumn(member, value)
     }
+  }
+
+  /// Takes a member that a column stores, or an object of such members; null resets all of them.
+  ///
+  /// A change of an object keeps the members that it does not name.
+  private mutating func takeColumn(_ path: String, _ value: JSON) {
+    if let column = RecordObject<ClientRecord>.column(of: path) {
+      members[column.name] = value
+      return
+    }
+    let columns = RecordObject<ClientRecord>.columns(in: path)
+    if columns.isEmpty { return ignored.append(path.replacing("/", with: ".")) }
+    if value == .null {
+      for column in columns { members[column.name] = .null }
+      return
+    }
+    guard let object = value.object else {
+      return reader.refuse(.wrongType("/\(path)", "an object"))
+    }
+    for (name, value) in object { takeColumn("\(path)/\(name)", value) }
   }
 
   private mutating func takeSecret(_ member: String, _ value: JSON) {

@@ -106,6 +106,7 @@ extension ClientRecord {
         faults.append(fault)
       }
     }
+    faults += record.settings.nativeApp.faults
     if record.kind.isPublic, !record.scopes.isEmpty {
       faults.append(
         ColumnFault("/scopes", "kind", "A client without a secret cannot have scopes."))

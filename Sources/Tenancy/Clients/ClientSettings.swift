@@ -35,6 +35,7 @@ package struct ClientSettings: RecordPart {
   package let logoURL: String?
   package let termsURL: String?
   package let privacyURL: String?
+  package let nativeApp: NativeApp
   /// The time without use after which a refresh token expires.
   package let refreshTokenLifetime: Duration
 
@@ -131,6 +132,7 @@ package struct ClientSettings: RecordPart {
       "logo_url", "https URL of the logo on its pages; empty for none", .auth0("logo_uri"))
     termsURL = read.url("terms_url", "https URL of its terms of service; empty for none")
     privacyURL = read.url("privacy_url", "https URL of its privacy policy; empty for none")
+    nativeApp = NativeApp(&read)
     refreshTokenLifetime = read.duration(
       "refresh_token_days", .days, 1...3_650, 30,
       "days without use after which a refresh token expires"
