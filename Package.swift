@@ -457,7 +457,7 @@ let package = Package(
         "Distribution",
         "Documents",
         "ManagementWire", "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop",
-        "HTTP",
+        "HTTP", "Passkeys",
         "JSON",
         "Encoding", "Outbound", "PasswordHashes", "Postgres", "RESTWire", "ReferenceData",
         "WireKit",

@@ -14,7 +14,7 @@ import WireKit
 
 /// The passkeys of the user: `/account/passkeys`.
 @EventLoop enum PasskeyPages {
-  nonisolated static let path = "/account/passkeys"
+  nonisolated static let path = AssociationFile.accountPath
   private nonisolated static let addPath = "/account/passkeys/new"
   private nonisolated static let onePath = "/account/passkeys/{identity}"
   private nonisolated static let removalPath = "/account/passkeys/{identity}/remove"

@@ -231,17 +231,22 @@ package struct MailPages: Sendable {
   }
 
   /// Returns the scheme, host and port of an app's pages; nil if the app has no host name.
+  package func origin(of app: App) -> String? { origins(of: app).first }
+
+  /// Returns the scheme, host and port of an app's pages at each of its hosts.
   ///
   /// The hosts of apps have the scheme and the port of the deployment.
-  package func origin(of app: App) -> String? {
-    guard let host = app.hosts.first else {
-      return app.name.utf8.elementsEqual(usualApp.utf8) ? String(origin) : nil
+  package func origins(of app: App) -> [String] {
+    if app.hosts.isEmpty {
+      return app.name.utf8.elementsEqual(usualApp.utf8) ? [String(origin)] : []
     }
-    guard let mark = origin.firstRange(of: "://") else { return nil }
+    guard let mark = origin.firstRange(of: "://") else { return [] }
     let rest = origin[mark.upperBound...]
     let port = rest.utf8.lastIndex(of: UInt8(ascii: ":")).map { rest[$0...] }
     let isPort = port?.utf8.dropFirst().allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-    return "\(origin[..<mark.upperBound])\(host)\(isPort == true ? port ?? "" : "")"
+    return app.hosts.map {
+      "\(origin[..<mark.upperBound])\($0)\(isPort == true ? port ?? "" : "")"
+    }
   }
 }
 

@@ -97,7 +97,7 @@ package struct PasskeyCeremony: Sendable {
 
   /// The app, as authenticators know it.
   @EventLoop func relyingParty(_ context: RequestContext) -> RelyingParty {
-    RelyingParty(id: relyingPartyID, origins: context.app.passkeySettings.origins)
+    RelyingParty(id: relyingPartyID, origins: PasskeyOrigins(of: context.app, context).all)
   }
 
   @EventLoop private static func name(_ context: RequestContext) -> String {

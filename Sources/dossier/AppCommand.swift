@@ -11,7 +11,9 @@ import Records
 struct AppCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "app", abstract: "Apps, their settings and host names.",
-    subcommands: [Create.self, List.self, Show.self, Set.self, Host.self, Delete.self]
+    subcommands: [
+      Create.self, List.self, Show.self, Set.self, Host.self, WellKnown.self, Delete.self,
+    ]
   )
 
   struct Create: ParsableCommand {

@@ -5,10 +5,12 @@ import HostedPages
 import JSON
 import Localization
 import OpenID
+import Passkeys
 import Runtime
 import WireKit
 
-/// The documents by which clients find the endpoints and the keys of an issuer.
+/// The documents by which clients find the endpoints and the keys of an issuer, and what belongs to
+/// an app.
 ///
 /// - Source: OpenID Connect Discovery 1.0 sections 3 and 4; RFC 8414.
 @EventLoop enum DiscoveryRoutes {
@@ -18,11 +20,7 @@ import WireKit
         .get, "/.well-known/\(name)", access: .open, isCrossOrigin: false,
         summary: "Describe the endpoints of the issuer"
       ) { call throws(Failure) in
-        var response = Response(.ok)
-        response.body = description(of: call.issuerOrigin, call.pages.languages).serialized()
-        response.add(.contentType, "application/json")
-        response.add(.cacheControl, "public, max-age=300")
-        return readable(response)
+        document(description(of: call.issuerOrigin, call.pages.languages))
       }
     } + [
       Route(
@@ -36,6 +34,26 @@ import WireKit
         return readable(Response(keySet: keys))
       }
     ]
+    + AssociationFile.allCases.map { file in
+      Route(
+        .get, file.path, access: .open, isCrossOrigin: false,
+        summary: "Read the file \(file.rawValue), which browsers and phones ask for"
+      ) { call throws(Failure) in
+        guard let content = file.content(of: call.context.app, at: call.issuerOrigin) else {
+          throw .notFound
+        }
+        return document(content)
+      }
+    }
+
+  /// Returns a public document, which clients may keep for a short time.
+  private static func document(_ json: JSON) -> Response {
+    var response = Response(.ok)
+    response.body = json.serialized()
+    response.add(.contentType, "application/json")
+    response.add(.cacheControl, "public, max-age=300")
+    return readable(response)
+  }
 
   /// Lets the pages of all origins read the response, which has no secret.
   private static func readable(_ response: Response) -> Response {
