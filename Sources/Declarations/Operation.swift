@@ -120,7 +120,8 @@ package struct QueryParameter: Sendable {
   )
   package static let app = QueryParameter(name: "app", says: "only of this app", shape: .slug)
   package static let force = QueryParameter(
-    name: "force", says: "true deletes it also if users depend on it", shape: .choice(["true"]))
+    name: "force", says: "true does it also if users depend on what it removes",
+    shape: .choice(["true"]))
   package static let filter = QueryParameter(
     name: "filter",
     says: "the users to return, such as metadata.theme = \"dark\" and created_at > 2026-01-01",

@@ -22,6 +22,11 @@ extension Failure {
   package static let tooManyPasskeys = Failure("too_many_passkeys", .conflict)
     .titled("The user has the maximum number of passkeys.")
     .remedied("Remove one that is no longer used, or raise the app's passkeys_per_user.")
+  package static let passkeyDomainInUse = Failure("passkey_domain_in_use", .conflict)
+    .titled("Users have passkeys for the present domain of the app.")
+    .remedied(
+      "Keep passkey_rp_id. Or change it with force=true (dossier app set --force, dossier apply "
+        + "--force): these passkeys then work no longer, and users sign in in another way.")
   package static let passkeysOff = Failure("passkeys_off", .forbidden)
     .titled("The app does not use passkeys.")
     .remedied("Set passkey=optional and passkey_rp_id with dossier app set.")

@@ -1,4 +1,5 @@
 import Declarations
+import Passkeys
 import Representations
 import Runtime
 import Tenancy
@@ -48,10 +49,10 @@ import WireKit
           "AppPatch", "Changes of an app.", .optional(.object("settings", .settingsPatch)),
           .optional(.textsOrNull("hosts"))
         ).like(["settings": ["session_days": 30], "hosts": ["users.example.com"]])
-      ),
+      ).query(.force),
       versions: .write,
       gives: [.ok(.app)],
-      refuses: [.hostTaken],
+      refuses: [.hostTaken, .passkeyDomainInUse],
       summary: "Change settings and hosts of an app; null resets a setting to its default",
       patch
     ),
@@ -63,6 +64,10 @@ import WireKit
     var change = AppChange()
     if let settings { change.settings = settings }
     if let hosts { change.hosts = hosts }
+    if try !call.isForced {
+      try await Passkeys.requireSameDomain(
+        after: change.settings, of: call.text("app"), call.context)
+    }
     let app = try await Apps.change(call.text("app"), change, if: call.condition, call.context)
     return response(.ok, app, call.context)
   }

@@ -87,8 +87,7 @@ import WireKit
       ) { (call) async throws(Failure) in
         var delete = delete
         if let forcedDelete {
-          let force: Force? = try call.choice(QueryParameter.force.name)
-          if force != nil { delete = forcedDelete }
+          if try call.isForced { delete = forcedDelete }
         }
         try await delete(key(in: call), app(of: call), call.context)
         return Response(.noContent)
@@ -136,9 +135,21 @@ import WireKit
   }
 }
 
-/// The value of the parameter that deletes a record also if users depend on it.
+/// The value of the parameter that changes or deletes a record also if users depend on it.
 private enum Force: String, CaseIterable {
   case yes = "true"
+}
+
+extension Call {
+  /// Whether the request has that parameter.
+  ///
+  /// - Throws: `.invalid` for another value.
+  var isForced: Bool {
+    get throws(Failure) {
+      let force: Force? = try choice(QueryParameter.force.name)
+      return force != nil
+    }
+  }
 }
 
 /// The records that have the routes of `RecordResource` only.

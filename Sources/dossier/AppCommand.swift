@@ -65,15 +65,20 @@ struct AppCommand: ParsableCommand {
     @Option(help: "Changes nothing unless the stored version is this one.")
     var ifVersion: Int?
 
+    @Flag(
+      name: .customLong("force"),
+      help: "Changes passkey_rp_id also if users have passkeys, which then work no longer.")
+    var isForced = false
+
     @Argument(help: ArgumentHelp("Settings.", valueName: "setting=value"))
     var settings: [NamedValue]
 
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
         let patch = try RecordShape.all.patch(of: settings)
+        let path = context.path(of: options.app) + (isForced ? "?force=true" : "")
         let changed = try await context.send(
-          .patch, context.path(of: options.app), .mergePatch(["settings": .object(patch)]),
-          ifVersion: ifVersion)
+          .patch, path, .mergePatch(["settings": .object(patch)]), ifVersion: ifVersion)
         var brief = changed.brief(["name", "version"]).object ?? JSONObject()
         brief["settings"] = changed["settings"]?.brief(patch.keys)
         return CommandOutput(changed, brief: .object(brief))

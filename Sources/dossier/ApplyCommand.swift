@@ -44,14 +44,20 @@ struct ApplyCommand: ParsableCommand {
   @Flag(help: "Sends the secrets of records that exist, too.")
   var secrets = false
 
+  @Flag(
+    name: .customLong("force"),
+    help: "Changes passkey_rp_id also if users have passkeys, which then work no longer.")
+  var isForced = false
+
   @Argument(help: ArgumentHelp("The files; - is standard input.", valueName: "file"))
   var files: [String]
 
   func run() throws {
     let isJSON = common.output.isJSON
     common.run(isLarge: true) { context async throws(CommandFailure) in
-      let work = try await Deployment.plan(
+      var work = try await Deployment.plan(
         files, only: app, Plan.Options(prunes: prune, sendsSecrets: secrets), context)
+      work.isForced = isForced
       let text = PlanText.text(of: work.plan)
       let steps = work.plan.differences
       if check || steps.isEmpty {
@@ -113,6 +119,8 @@ struct ExportConfigCommand: ParsableCommand {
 /// A plan for the deployment, and the requests that read it and take its steps.
 @EventLoop struct Deployment {
   let plan: Plan
+  /// Whether apps change also if users depend on what is changed.
+  var isForced = false
   /// The ids of APIs, by app and identifier.
   private var servers: [String: String] = [:]
   private let secrets: [String: String]
@@ -293,10 +301,10 @@ struct ExportConfigCommand: ParsableCommand {
       path = "\(kind.path)/\(segment(id))"
       version = made["version"]?.number?.int
       servers[Self.key(kind, step.app, step.name)] = id
-      if let patch = step.patch { try await change(path, patch, version, field, context) }
+      if let patch = step.patch { try await change(path, of: kind, patch, version, field, context) }
     case (.change, _):
       let patch = adding(secretsOf: step, to: step.patch ?? JSONObject())
-      if patch.count > 0 { try await change(path, patch, version, field, context) }
+      if patch.count > 0 { try await change(path, of: kind, patch, version, field, context) }
     }
     for (server, scopes) in step.scopes {
       let key = Self.key(Deployment.kinds.first { $0.section == "apis" } ?? kind, step.app, server)
@@ -315,11 +323,12 @@ struct ExportConfigCommand: ParsableCommand {
   }
 
   private func change(
-    _ path: String, _ patch: JSONObject, _ version: Int?, _ field: String?,
+    _ path: String, of kind: Kind, _ patch: JSONObject, _ version: Int?, _ field: String?,
     _ context: CommandContext
   ) async throws(CommandFailure) {
+    let query = isForced && kind.isApp ? "?force=true" : ""
     _ = try await context.send(
-      .patch, path, .mergePatch(.object(patch)), to: field, ifVersion: version)
+      .patch, path + query, .mergePatch(.object(patch)), to: field, ifVersion: version)
   }
 
   private func adding(secretsOf step: Step, to members: JSONObject) -> JSONObject {

@@ -1,4 +1,4 @@
-"""Native apps and hosts of passkeys: accepted origins and files."""
+"""Native apps and hosts of passkeys: accepted origins, files, and a guarded domain."""
 
 import json
 import unittest
@@ -130,6 +130,79 @@ class Described(NativeCase):
         exported = self.site.dossier("export-config", "--app", "default", "--format", "json", output="text")
         self.assertEqual(json.loads(exported)["apps"]["default"]["clients"]["Described"][
             "android_certificates"], [FINGERPRINT])
+
+
+class Domain(NativeCase):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.site.set_app, passkey_rp_id=RP_ID)
+        self.key = {"Authorization": f"Bearer {self.site.client('--operator')['secret']}",
+                    "Content-Type": "application/merge-patch+json"}
+
+    def change(self, value, query="", app="default", **more):
+        return self.site.request("PATCH", f"/v1/apps/{app}{query}", {
+            "settings": {"passkey_rp_id": value, **more}}, self.key)
+
+    def number(self):
+        return int(self.site.sql("select count(*) from passkeys p join users u using (user_id) join "
+                                 f"apps a using (app_id) where a.name = 'default' and rp_id = '{RP_ID}'"))
+
+    def test_a_domain_without_passkeys_changes(self):
+        self.other_app()
+        for value in ["example.org", "example.net", None, "example.com"]:
+            self.expect(self.change(value, app="two"), 200)
+
+    def test_a_domain_with_passkeys_stays_unless_forced(self):
+        passkey, _ = self.registered()
+        count = self.number()
+        for value in ["example.org", "", None]:
+            problem = self.expect(self.change(value, passkey_offer=False), 409, "passkey_domain_in_use").json
+            self.assertEqual(problem["passkeys"], count)
+            self.assertIn(f"passkeys for {RP_ID}: {count}.", problem["detail"])
+        self.expect(self.change(RP_ID, passkeys_per_user=20), 200)
+        self.expect(self.change(7), 422, "validation_failed")
+        self.expect(self.change("example.org", "?force=yes"), 422, "validation_failed")
+        self.expect(self.show(passkey), 200)
+        self.expect(self.change("example.org", "?force=true"), 200)
+        # No user has a passkey for that domain, so the old one can be set again.
+        self.expect(self.change(RP_ID), 200)
+        self.expect(self.show(passkey), 200)
+
+    def test_commands_need_force(self):
+        self.registered()
+        words = "--force"
+        self.refused(11, "app", "set", "passkey_rp_id=example.org", words=words)
+        self.site.dossier("app", "set", "--force", "passkey_rp_id=example.org")
+        self.site.set_app(passkey_rp_id=RP_ID)
+        path = self.site.folder / "domain.json"
+        path.write_text(json.dumps({"apps": {"default": {"settings": {
+            "passkey": "optional", "passkey_rp_id": "example.net"}}}}))
+        run = self.site.dossier("apply", path, "--yes", check=False)
+        self.assertEqual(run.returncode, 11, run.stderr)
+        self.assertIn(words, run.stderr)
+        self.site.dossier("apply", path, "--yes", "--force")
+        self.assertEqual(self.site.dossier("app", "show")["settings"]["passkey_rp_id"], "example.net")
+
+    def test_many_passkeys_are_not_counted_to_the_end(self):
+        _, grant = self.registered()
+        user = grant["user_id"]
+        self.site.sql(
+            "insert into identities (user_id, identity_id, app_id, provider, subject) "
+            "select i.user_id, lpad(to_hex(n), 24, '0'), i.app_id, i.provider, lpad(to_hex(n), 24, '0') "
+            f"from identities i, generate_series(1, 1100) n where i.user_id = '{user}'")
+        self.site.sql(
+            "insert into passkeys (user_id, passkey_id, credential, public_key, user_handle, rp_id, "
+            "sign_count, backup_eligible, backed_up, aaguid, name) "
+            "select user_id, lpad(to_hex(n), 24, '0'), credential, public_key, user_handle, rp_id, "
+            "sign_count, backup_eligible, backed_up, aaguid, name "
+            f"from passkeys, generate_series(1, 1100) n where user_id = '{user}'")
+        try:
+            problem = self.expect(self.change("example.org"), 409, "passkey_domain_in_use").json
+        finally:
+            self.site.sql(f"delete from passkeys where user_id = '{user}'")
+            self.site.sql(f"delete from identities where user_id = '{user}'")
+        self.assertEqual(problem["passkeys"], 1000)
+        self.assertIn("at least 1000.", problem["detail"])
 
 
 if __name__ == "__main__":
