@@ -19,7 +19,8 @@ struct Doctor: ParsableCommand {
       It examines the settings and whether all hosts share them, the database with its schema, \
       rights, master key and app, the nodes of a distributed database, a write that it rolls back, \
       the sockets of the workers, nginx's configuration and certificates, mail, the connections to \
-      other services, clocks and limits. Run it on the host that serves, as the user that serves.
+      other services, the domains and files of passkeys, clocks and limits. Run it on the host that \
+      serves, as the user that serves.
       """)
   @OptionGroup var settings: ConfigurationOptions
   @OptionGroup var output: OutputOptions
@@ -148,7 +149,7 @@ extension CommandContext {
             + "wrong time; synchronize both hosts with a time server (apt install systemd-timesyncd)"
       ),
       await mailQueue(),
-    ] + (await nodes()) + (await hosts()) + (await apps(configuration.mail))
+    ] + (await nodes()) + (await hosts()) + (await apps(configuration))
   }
 
   private func mailQueue() async -> Doctor.Finding {
@@ -211,9 +212,11 @@ extension CommandContext {
     return findings.isEmpty ? [Doctor.Finding("hosts")] : findings
   }
 
-  /// Checks mail and connections, and finds apps with invalid stored settings, and apps whose sender
-  /// address relays refuse.
-  private func apps(_ settings: MailRelaySettings) async -> [Doctor.Finding] {
+  /// Checks mail, connections and passkeys.
+  ///
+  /// It also finds apps with invalid stored settings, and apps whose sender address relays refuse.
+  private func apps(_ configuration: Configuration) async -> [Doctor.Finding] {
+    let settings = configuration.mail
     let apps: [AppRecord]
     do throws(Failure) {
       apps = try await Apps.list(deployment)
@@ -228,9 +231,11 @@ extension CommandContext {
           + app.app.settings.misfits.map { "\($0)=null" }.joined(separator: " ")
       )
     }
-    let connections = await connectionFindings(of: apps.map(\.name))
+    let names = apps.map(\.name)
+    let services =
+      await connectionFindings(of: names) + passkeyFindings(of: names, configuration.issuerSource)
     guard case .relay = settings.destination else {
-      return misfits + connections + [await mail(settings, from: [])]
+      return misfits + services + [await mail(settings, from: [])]
     }
     let (local, others) = apps.reduce(into: ([AppRecord](), [AppRecord]())) { lists, app in
       if app.app.mailSettings.sender.hasSuffix("@localhost") {
@@ -246,7 +251,7 @@ extension CommandContext {
           + "dossier app set --app \(app.name) mail_from=no-reply@YOUR.DOMAIN"
       )
     }
-    return misfits + connections + unnamed
+    return misfits + services + unnamed
       + [await mail(settings, from: others.map(\.app.mailSettings.sender))]
   }
 

@@ -1,6 +1,8 @@
-"""Native apps and hosts of passkeys: accepted origins, files, and a guarded domain."""
+"""Native apps and hosts of passkeys: accepted origins, files, a guarded domain, and the doctor."""
 
+import http.server
 import json
+import threading
 import unittest
 
 from cases import Administration
@@ -203,6 +205,109 @@ class Domain(NativeCase):
             self.site.sql(f"delete from identities where user_id = '{user}'")
         self.assertEqual(problem["passkeys"], 1000)
         self.assertIn("at least 1000.", problem["detail"])
+
+
+class Served(http.server.BaseHTTPRequestHandler):
+    """A server at the domain of the passkeys that is not the deployment."""
+
+    answers = {}
+
+    def do_GET(self):
+        status, headers, body = self.answers[self.path]
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Doctor(NativeCase):
+    SETTINGS = {"DOSSIER_ISSUER": "http://localhost:{port}", "DOSSIER_ISSUER_NETWORK": "any"}
+
+    def findings(self, **settings):
+        """Returns what the doctor says by subject."""
+        run = self.site.dossier("doctor", check=False, **settings)
+        self.assertIn(run.returncode, (0, 24), run.stderr)
+        return {row["what"]: row["fault"] for row in json.loads(run.stdout)}
+
+    def fault(self, app="default", **settings):
+        return self.findings(**settings)[f"passkeys of {app}"]
+
+    def test_the_domain_fits_the_pages(self):
+        self.assertIsNone(self.fault())
+        for issuer, words in [("http://127.0.0.1:8080", "IP address"), ("http://[::1]:8080", "IP address"),
+                              ("http://users.example.org", "no TLS"),
+                              ("https://users.example.org", f"not below {RP_ID}"),
+                              ("https://xlocalhost", f"not below {RP_ID}")]:
+            fault = self.fault(DOSSIER_ISSUER=issuer)
+            self.assertIn(words, fault)
+            self.assertIn(issuer, fault)
+        self.setting({"passkey_rp_id": RP_ID}, passkey_rp_id="example.org")
+        for issuer in ["https://users.example.org", "https://example.org:8443"]:
+            self.assertIsNone(self.fault(DOSSIER_ISSUER=issuer))
+        self.assertIn("--app default passkey_rp_id=users.example.net",
+                      self.fault(DOSSIER_ISSUER="https://users.example.net"))
+        self.setting({"passkey_rp_id": RP_ID}, passkey_rp_id="")
+        self.assertIn("passkey_rp_id is empty", self.fault())
+        self.setting({"passkey": "optional"}, passkey="off")
+        self.assertNotIn("passkeys of default", self.findings())
+
+    def test_an_app_without_pages(self):
+        self.site.add_app("bare", passkey="optional", passkey_rp_id="example.org")
+        self.addCleanup(self.site.set_app, "bare", passkey="off")
+        self.assertIn("dossier app host set --app bare", self.fault("bare"))
+
+    def test_an_origin_of_android_belongs_to_a_client(self):
+        origin = f"android:apk-key-hash:{encoded(HASH)}"
+        self.setting(passkey_origins=[origin])
+        self.assertIn(f"no app with the origin {origin}", self.fault())
+        self.client(*ANDROID)
+        self.assertIsNone(self.fault())
+
+    def test_the_files_are_read_at_the_domain(self):
+        own = f"http://localhost:{self.site.port}/.well-known/"
+        self.assertFalse([what for what in self.findings() if ".well-known" in what])
+        self.setting(passkey_origins=["https://app.example.net"])
+        self.client(*APPLE)
+        found = self.findings()
+        for name in ["webauthn", "apple-app-site-association"]:
+            self.assertIsNone(found[own + name])
+        self.assertNotIn(f"{own}assetlinks.json", found)
+        server = http.server.ThreadingHTTPServer(("localhost", 0), Served)
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        base = f"http://localhost:{server.server_port}"
+        path = "/.well-known/webauthn"
+        json_type = {"Content-Type": "application/json"}
+        Served.answers = {"/.well-known/apple-app-site-association": (
+            200, json_type, b'{"applinks":{},"webcredentials":{"apps":["A","A1B2C3D4E5.com.example.app"]}}')}
+        right = b'{"origins":["https://b.example","https://app.example.net"],"more":1}'
+        for answer, words in [
+                ((301, {"Location": f"{base}/elsewhere"}, b""), f"redirects to {base}/elsewhere"),
+                ((404, json_type, right), "status 404"),
+                ((200, {"Content-Type": "text/html"}, right), "not application/json"),
+                ((200, json_type, b"<html>"), "not JSON"),
+                ((200, json_type, b'{"origins":["https://b.example"]}'), "lacks what the settings name"),
+                ((200, json_type, b"[]"), "lacks what the settings name"),
+                ((200, json_type, b" " * 300_000), "more than"),
+                ((200, {"Content-Type": "application/json; charset=utf-8"}, right), None)]:
+            Served.answers[path] = answer
+            found = self.findings(DOSSIER_ISSUER=base)
+            self.assertIsNone(found[f"{base}/.well-known/apple-app-site-association"])
+            fault = found[base + path]
+            if words is None:
+                self.assertIsNone(fault)
+            else:
+                self.assertIn(words, fault)
+                self.assertIn("dossier app well-known --app default webauthn", fault)
+        # Without the setting, no request leaves for this machine.
+        self.assertFalse([what for what in self.findings(DOSSIER_ISSUER_NETWORK="public")
+                          if ".well-known" in what])
 
 
 if __name__ == "__main__":
