@@ -56,7 +56,9 @@ private func records(
     }
     values[kind.key] = nil
     if kind.provided[one.name] != nil, values.count == 0 { continue }
-    if one.hasSecret == true { values["secret"] = ["env": .string(variable(of: one))] }
+    if one.hasSecret == true, let secret = kind.storedSecret {
+      values[secret.name] = ["env": .string(variable(of: one, secret))]
+    }
     let value = kind.value.flatMap { name in
       values[name] ?? kind.shape.column(named: name)?.usual
     }
@@ -65,9 +67,9 @@ private func records(
   return JSONObject(records)
 }
 
-/// Returns a name for the variable of the environment that has a secret.
-private func variable(of one: Standing) -> String {
-  let name = "\(one.app.map { "\($0)_" } ?? "")\(one.name)_secret".uppercased()
+/// Returns a name for the variable of the environment that has the secret of a record.
+private func variable(of one: Standing, _ secret: Column) -> String {
+  let name = "\(one.app.map { "\($0)_" } ?? "")\(one.name)_\(secret.name)".uppercased()
   let bytes = name.utf8.map { $0.isLetterOrDigit ? $0 : UInt8(ascii: "_") }
   return String(decoding: bytes, as: UTF8.self)
 }

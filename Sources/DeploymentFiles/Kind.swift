@@ -114,6 +114,11 @@ extension Kind {
   /// change follows it.
   package var isApp: Bool { section.isEmpty }
 
+  /// The column of a secret that files bring at any time; nil without one.
+  var storedSecret: Column? {
+    shape.columns.first { $0.has(.secret) && !initial.contains($0.name) }
+  }
+
   /// Returns the value of a column of a record that has chosen none.
   package func usual(_ column: Column, of name: String) -> JSON {
     provided[name]?[column.name] ?? column.usual

@@ -12,7 +12,7 @@ package struct Standing: Sendable {
   package let version: Int?
   /// The values that differ from the defaults.
   package let values: JSONObject
-  /// Whether its keys are a secret, which no response shows; nil if a response does not tell.
+  /// Whether it has a secret, which no response shows; nil if a response does not tell.
   package let hasSecret: Bool?
 
   /// - Parameters:
@@ -26,7 +26,7 @@ package struct Standing: Sendable {
     id = json[kind.id]?.string ?? ""
     version = json["version"]?.number?.int
     values = kind.values(of: json, scopes)
-    hasSecret = json["keys"].map { $0 == "secret" }
+    hasSecret = json["has_secret"]?.bool ?? json["keys"].map { $0 == "secret" }
   }
 }
 

@@ -147,6 +147,12 @@ package struct ConnectionRecord: OwnedRecord {
     "A service to which an app sends its users to sign in, such as Google.",
     consequence: "Its users stay, and cannot sign in by it until it is back, under any name.")
 
+  package static let derived = [
+    DerivedMember<ConnectionRecord>(
+      "has_secret", ColumnRule(.flag), isListed: false, "whether it has a client_secret"
+    ) { .bool($0.sealed != nil) }
+  ]
+
   package static let table = RecordTable<ConnectionRecord>(
     "connections", key: "name", own: [.text("name"), .sealed("client_secret")],
     order: "r.created_at, r.name",

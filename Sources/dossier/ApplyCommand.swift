@@ -11,7 +11,7 @@ import Records
 struct ApplyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "apply",
-    abstract: "Makes apps, clients, APIs, roles and issuers as files describe them.",
+    abstract: "Makes apps, clients, APIs, roles, issuers and connections as files describe them.",
     discussion: """
       A file is JSON or YAML, as export-config writes it. Names identify records, so a file works on \
       another deployment. The command prints what it will do, asks, and does it in order. When it \
@@ -79,8 +79,8 @@ struct ExportConfigCommand: ParsableCommand {
     abstract: "Writes a file for apply that describes what exists.",
     discussion: """
       The file has what differs from the defaults, in a fixed order, so that it can be kept in git. \
-      It has no users, signing keys and secrets. Where an issuer has a secret, the file names a \
-      variable of the environment for apply.
+      It has no users, signing keys and secrets. Where an issuer or a connection has a secret, \
+      the file names a variable of the environment for apply.
       """)
   @OptionGroup var settings: ConfigurationOptions
 

@@ -75,6 +75,7 @@ def seed(site):
     (site.folder / "secret").write_text("s" * 32)
     own("issuer", "create", "old", "issuer=https://o.example", "audience=adventure",
         f"secret=@{site.folder / 'secret'}")
+    own("connection", "create", "github", "client_id=shop", f"client_secret=@{site.folder / 'secret'}")
 
 
 class RoundTrips(Files):
@@ -101,12 +102,13 @@ class RoundTrips(Files):
         for options in [[path], [path, "--prune"], [other, "--prune"], [path, other]]:
             steps = self.site.dossier("apply", *options, "--check")
             self.assertEqual({step["action"] for step in steps}, {"unchanged"})
-        secret = {"ADVENTURE_OLD_SECRET": "t" * 40}
+        secret = {"ADVENTURE_OLD_SECRET": "t" * 40, "ADVENTURE_GITHUB_CLIENT_SECRET": "u" * 40}
         self.empty.dossier("apply", path, "--yes", **secret)
         self.assertEqual(self.exported(site=self.empty), text)
         said = self.empty.dossier("apply", path, output="text")
         self.assertIn("issuer adventure/old: secret is not compared; --secrets sends it\n", said)
-        self.assertRegex(said, r"\n0 to do, 12 unchanged\n$")
+        self.assertIn("connection adventure/github: client_secret is not compared; --secrets sends it\n", said)
+        self.assertRegex(said, r"\n0 to do, 13 unchanged\n$")
 
     def test_one_app_is_exported_and_applied(self):
         text = self.exported("--app", "adventure")
