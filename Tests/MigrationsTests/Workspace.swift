@@ -13,7 +13,8 @@ final class Workspace: Sendable {
     if let database {
       conninfo = database
     } else {
-      conninfo = try await TestCluster.shared.createDatabase()
+      // Many tests run at once on slow machines.
+      conninfo = try await TestCluster.shared.createDatabase() + " connect_timeout=300"
     }
     folder = "/tmp/dossier-migrations-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     mkdir(folder, 0o755)
@@ -43,8 +44,7 @@ final class Workspace: Sendable {
   /// Starts the command.
   func start(_ words: [String]) throws -> TestProgram {
     var options = ["--migrations", folder]
-    // Many tests run at once on slow machines.
-    if words.first != "new" { options += ["--database", "\(conninfo) connect_timeout=300"] }
+    if words.first != "new" { options += ["--database", conninfo] }
     return try TestProgram(Workspace.command, words + options)
   }
 
