@@ -409,7 +409,7 @@ let package = Package(
       dependencies: [
         "Federation", "OpenIDClient", "Passkeys",
         "Records", "RateLimiting", "Accounts", "Delivery", "Encoding",
-        "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages", "Passkeys",
+        "EventLoop", "HTTP", "JSON", "Localization", "OpenID", "Pages",
         "PasswordHashes", "Runtime",
         "Sessions", "Tenancy", "WireKit", "AccountPages", "HostedPages",
       ],
