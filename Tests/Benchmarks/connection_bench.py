@@ -1,10 +1,7 @@
 """Measurements of sign-ins at another service: the callback, beside the ID token alone."""
 
-import concurrent.futures
-import http.client
 import json
 import random
-import time
 import urllib.parse
 
 from device_bench import DeviceBench
@@ -14,7 +11,7 @@ from upstream import Upstream
 from connections import browse, kept
 from wire_bench import wait_for_success
 
-PEOPLE, CALLBACKS, CLIENTS = 64, 500, 8
+PEOPLE, CALLBACKS = 64, 500
 
 
 class ConnectionBench(DeviceBench):
@@ -51,14 +48,11 @@ class ConnectionBench(DeviceBench):
         issuer, lines = self.issuer(), []
         for issuer.person in self.people:
             lines.append(json.dumps({"token": issuer.native_token()}))
-        return self.requests("/v1/login/jwt", self.file("id-tokens", lines), clients=CLIENTS,
+        return self.requests("/v1/login/jwt", self.file("id-tokens", lines), clients=8,
                              ADDRESS_FIELD=ADDRESS)
 
     def callbacks(self):
-        """Ends of redirects, each with a call of the issuer, which shares the machine.
-
-        Each response is read once, so the client has a list of requests; wrk would repeat them.
-        """
+        """Ends of redirects, each with a call of the issuer, which shares the machine."""
         issuer, requests = self.issuer(), []
         client = urllib.parse.quote(self.client()["id"])
         for number in range(CALLBACKS):
@@ -71,24 +65,7 @@ class ConnectionBench(DeviceBench):
                 location = visitor.open(location, follow=False).location
             forwarded = visitor.open(browse(location).path, follow=False).location
             cookies = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
-            requests.append((forwarded, {ADDRESS: address, "Cookie": cookies, "Accept": "text/html"}))
-        before, started = self.processor(self.site.port), time.monotonic()
-        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as threads:
-            times = sorted(threads.map(self.timed, requests))
-        seconds, after = time.monotonic() - started, self.processor(self.site.port)
-        return {
-            "rate": CALLBACKS / seconds, "p50_us": round(times[CALLBACKS // 2] * 1e6),
-            "p99_us": round(times[CALLBACKS * 99 // 100] * 1e6),
-            "processor_us": {kind: (after[kind] - before[kind]) / CALLBACKS for kind in after}}
-
-    def timed(self, request):
-        """Sends a request that ends with a code for the client. Returns the seconds that it takes."""
-        path, headers = request
-        started = time.monotonic()
-        connection = http.client.HTTPConnection("127.0.0.1", self.site.port)
-        connection.request("GET", path, headers=headers)
-        response = connection.getresponse()
-        text = response.read().decode()
-        connection.close()
-        assert "code=" in (response.headers["Location"] or "") + text, (response.status, text)
-        return time.monotonic() - started
+            requests.append((forwarded, None, {
+                ADDRESS: address, "Cookie": cookies, "Accept": "text/html"}))
+        return self.once("GET", requests, lambda response, text:
+                         "code=" in (response.headers["Location"] or "") + text)

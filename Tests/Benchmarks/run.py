@@ -15,7 +15,7 @@ import subprocess
 import urllib.parse
 
 from bench import HERE
-from connection_bench import ConnectionBench
+from passkey_bench import PasskeyBench
 from wire_bench import SERVICES
 
 PACED = "GET /v1/me, paced"
@@ -38,7 +38,7 @@ def main():
 
     sites = []
     try:
-        bench = ConnectionBench(options.users, options.seconds)
+        bench = PasskeyBench(options.users, options.seconds)
         sites.append(bench)
         threads = bench.yardstick("yardstick_threads", 1, keep=False)
         loop = bench.yardstick("yardstick_loop", 2, keep=True)
@@ -56,6 +56,7 @@ def main():
             "POST /v1/login/anonymous, product": bench.anonymous_logins,
             "the writes of a login, pgbench": lambda: {"rate": bench.pgbench(HERE / "login.sql")},
             "POST /v1/login/password, product": bench.password_logins,
+            "POST /v1/login/passkey": bench.passkey_logins,
             "POST /v1/login/jwt, of a connection": bench.token_logins,
             "the callback of a connection": bench.callbacks,
             "GET /v1/device, 2 users": bench.device_users,
@@ -79,7 +80,7 @@ def main():
                 urllib.parse.urlencode({"email": address}), "users-by-email"),
         }
         if options.large:
-            large = ConnectionBench(options.large, options.seconds)
+            large = PasskeyBench(options.large, options.seconds)
             sites.append(large)
             measures[f"GET /v1/me, product, {options.large} users"] = lambda: large.wrk(
                 large.site.port, large.tokens)

@@ -1,6 +1,9 @@
 """Measurements of sign-ins, tokens and the other wires."""
 
+import concurrent.futures
+import http.client
 import json
+import time
 import urllib.parse
 
 from bench import Bench
@@ -156,3 +159,28 @@ class WireBench(Bench):
 
     def password_logins(self):
         return self.requests("/v1/login/password", self.passwords(), clients=8)
+
+    def once(self, method, requests, succeeds, clients=8):
+        """Sends each request once, which wrk would repeat: a path, a body and headers.
+
+        `succeeds` gets the response and its text.
+        """
+        def timed(request):
+            started = time.monotonic()
+            connection = http.client.HTTPConnection("127.0.0.1", self.site.port)
+            connection.request(method, *request)
+            response = connection.getresponse()
+            text = response.read().decode()
+            connection.close()
+            assert succeeds(response, text), (response.status, text)
+            return time.monotonic() - started
+
+        before, started = self.processor(self.site.port), time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(clients) as threads:
+            times = sorted(threads.map(timed, requests))
+        seconds, after = time.monotonic() - started, self.processor(self.site.port)
+        count = len(times)
+        return {
+            "rate": count / seconds, "p50_us": round(times[count // 2] * 1e6),
+            "p99_us": round(times[count * 99 // 100] * 1e6),
+            "processor_us": {kind: (after[kind] - before[kind]) / count for kind in after}}
