@@ -72,7 +72,7 @@ extension Passkeys {
   /// - Parameters:
   ///   - credential: what the browser has returned.
   ///   - flow: the flow of the options.
-  ///   - name: the name of the passkey; nil for that of the browser.
+  ///   - name: the name of the passkey; nil for that of its manager, or else of the browser.
   ///   - code: the mailed code; nil if none was mailed.
   ///   - style: the style of the wire's sessions.
   ///   - context: the context of the request.
@@ -358,10 +358,14 @@ extension Passkeys {
       self.user = user
       transports = response.transports.prefix(mostTransports).map(\.rawValue)
         .joined(separator: " ")
+      self.name = name ?? AuthenticatorModel.name(of: record.aaguid) ?? Self.nameOfBrowser(context)
+      limit = context.app.passkeySettings.limit
+    }
+
+    @EventLoop private static func nameOfBrowser(_ context: RequestContext) -> String {
       let browser = context.agent.map(BrowserName.init)
       let words = [browser?.program, browser?.system].compactMap(\.self).joined(separator: ", ")
-      self.name = name ?? (words.isEmpty ? "Passkey" : words)
-      limit = context.app.passkeySettings.limit
+      return words.isEmpty ? "Passkey" : words
     }
 
     /// Sends the identity, whose subject belongs to one user of the app.

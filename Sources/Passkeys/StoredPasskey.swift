@@ -1,4 +1,3 @@
-import Encoding
 import EventLoop
 import JSON
 package import Postgres
@@ -69,14 +68,19 @@ package struct PasskeyInfo: RowDecodable, Sendable {
   }
 
   /// The AAGUID in the form of a UUID.
-  package var model: String {
-    let digits = String(hexadecimal: aaguid)
-    var rest = digits[...]
-    let groups = [8, 4, 4, 4, 12].map { length in
-      defer { rest = rest.dropFirst(length) }
-      return rest.prefix(length)
-    }
-    return groups.joined(separator: "-")
+  package var model: String { AuthenticatorModel.text(of: aaguid) }
+}
+
+/// A passkey of a user, as options name it.
+struct NamedPasskey: RowDecodable {
+  let descriptor: CredentialDescriptor
+
+  init(from row: Row) throws(DatabaseError) {
+    descriptor = CredentialDescriptor(
+      id: try row.binary(0),
+      transports: try row.text(1).split(separator: " ").compactMap {
+        AuthenticatorTransport(rawValue: String($0))
+      })
   }
 }
 

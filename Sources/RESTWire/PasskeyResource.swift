@@ -62,7 +62,8 @@ import WireKit
       reads: Fields(
         "NewPasskeyUser", "A passkey of a new user; with verify_first, code is required.",
         .passkeyFlow, .credential,
-        .optional(.text("passkey_name", .nameOfPasskey.saying("by default that of the browser"))),
+        .optional(
+          .text("passkey_name", .nameOfPasskey.saying("by default its manager or the browser"))),
         .optional(.code)
       ).like(Example.madePasskey),
       gives: .created(.grant, "The user is signed in."),

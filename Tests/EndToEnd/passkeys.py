@@ -56,6 +56,7 @@ class Passkey:
         self.algorithm = algorithm
         self.count = 0
         self.handle = None
+        self.aaguid = bytes(16)
         self.flags = PRESENT | VERIFIED | (ELIGIBLE | BACKED_UP if eligible else 0)
         self.rp_id, self.origin = RP_ID, ORIGIN
         if algorithm == -7:
@@ -102,7 +103,7 @@ class Passkey:
     def made(self, options, **members):
         """Answers the options of `navigator.credentials.create`."""
         self.handle = decoded(options["user"]["id"])
-        data = (self.authenticator_data(self.flags | ATTESTED) + bytes(16)
+        data = (self.authenticator_data(self.flags | ATTESTED) + self.aaguid
                 + len(self.id).to_bytes(2, "big") + self.id + self.public_key())
         attestation = cbor({"fmt": "none", "attStmt": {}, "authData": data})
         return self.credential(
