@@ -77,8 +77,8 @@ package import WireKit
     )
     overview.canLink = !visit.app.connections.all.isEmpty
     overview.passkeys = summary.passkeys
-    return visit.response(
-      with: .account(
+    return try await visit.response(
+      signaling: .account(
         overview, back: try await visit.call.wayBack(),
         paths: paths(visit, summary),
         switchAccount: Destination(SwitchPages.path), signOut: visit.target("/account/sign-out")

@@ -84,8 +84,8 @@ import WireKit
     let passkeys = try await Passkeys.list(of: visit.user, visit.context)
     let settings = visit.app.passkeySettings
     let mayAdd = settings.isOpen && passkeys.count < settings.limit
-    return visit.response(
-      with: .passkeys(
+    return try await visit.response(
+      signaling: .passkeys(
         passkeys.map { passkey in
           PasskeyDescription(
             name: passkey.name, madeOn: passkey.createdAt.day, lastUsed: passkey.lastUsedAt?.day,
@@ -93,5 +93,18 @@ import WireKit
         },
         add: mayAdd ? Destination(LocalPath(checked: addPath)) : nil, back: .account,
         errors: visit.state.errors.pageErrors))
+  }
+}
+
+extension AccountVisit {
+  /// Returns the response with a page that tells the browser which passkeys the user has.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  func response(signaling page: Page) async throws(Failure) -> Response {
+    let signal = try await Passkeys.signal(
+      of: user, named: browserUser.email, browserUser.name, context)
+    var page = page
+    page.automation = signal.map { .signal(String(decoding: $0.serialized(), as: UTF8.self)) }
+    return response(with: page)
   }
 }

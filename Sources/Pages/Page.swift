@@ -59,6 +59,8 @@ package struct Page: Sendable {
     case post(WebMessage, Nonce)
     /// Leads on by a script once the user has acted in another tab.
     case wait(PageWait)
+    /// Tells the browser, by a script, the passkeys and the name of the user, which are JSON.
+    case signal(String)
   }
 
   package enum Element: Sendable {

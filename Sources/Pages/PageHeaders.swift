@@ -20,7 +20,7 @@ package struct PageHeaders: Sendable, Hashable {
     var forms: [String]? = ["'self'"]
     var ancestors = "'none'"
     switch page.automation {
-    case .refresh, .wait, nil: break
+    case .refresh, .wait, .signal, nil: break
     case .submit(let nonce):
       scripts.append("'nonce-\(nonce.text)'")
       // Browsers apply it to each redirect of the client too, so no list would be complete.
@@ -72,7 +72,7 @@ extension Page {
   /// Whether scripts of the page may send requests.
   fileprivate var loadsData: Bool {
     switch automation {
-    case .wait, nil: true
+    case .wait, .signal, nil: true
     case .refresh, .submit, .post: false
     }
   }

@@ -310,11 +310,9 @@ extension Passkeys {
     of ceremony: PasskeyCeremony, for user: UserID, named email: String?, _ name: String?,
     excluding others: [CredentialDescriptor], _ context: RequestContext
   ) -> JSON {
-    let shown = email ?? name ?? context.app.name
     var options = CreationOptions(
       ceremony.relyingParty(context), name: context.app.name,
-      for: CreationOptions.User(
-        id: Array(user.text.utf8), name: shown, displayName: name ?? shown),
+      for: CreationOptions.User(user, named: email, name, in: context.app),
       challenge: ceremony.challenge)
     options.excluded = others
     return options.json

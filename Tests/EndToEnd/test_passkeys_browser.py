@@ -120,9 +120,12 @@ class Account(PasskeyBrowserCase):
         self.assertEqual(self.heading(), "Passkeys")
         self.assertIn("Old laptop", self.browser.find(".rows").text)
         self.press("Change")
+        [credential] = self.credentials()
         self.press("Remove")
         self.assertIn("The passkey has been removed.", self.browser.find("main").text)
-        # The device still has it, so the page reports it to the browser as unknown.
+        self.browser.wait(lambda: not self.credentials(), "the removal on the device")
+        # Another device still has it. There, the page reports it to the browser as unknown.
+        self.cdp("WebAuthn.addCredential", authenticatorId=self.device, credential=credential)
         self.forget_session()
         self.open("/account")
         self.browser.wait(lambda: "isn't known here" in self.browser.find("main").text, "the error")

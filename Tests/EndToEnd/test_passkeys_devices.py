@@ -3,9 +3,72 @@
 The tests run in Chromium, with its virtual authenticator, unless they need no script.
 """
 
+import json
 import unittest
 
-from passkeys import Passkey, PasskeyCase
+from passkeys import RP_ID, Passkey, PasskeyCase
+from test_passkeys_browser import PasskeyBrowserCase
+
+
+class DeviceCase(PasskeyBrowserCase):
+    def options(self):
+        """Returns the options of the form that signs in."""
+        return json.loads(self.browser.find("form[data-passkey=get]").get_attribute("data-options"))
+
+    def move(self, device):
+        """Moves the passkey of this device to another one."""
+        credential = self.credentials()[0]
+        self.cdp("WebAuthn.clearCredentials", authenticatorId=self.device)
+        self.cdp("WebAuthn.addCredential", authenticatorId=device, credential=credential)
+
+    def has_note(self):
+        return any("usedPasskeys" in cookie["name"] for cookie in
+                   self.browser.driver.get_cookies())
+
+
+class Signals(DeviceCase):
+    def signal(self):
+        return json.loads(self.browser.find("main").get_attribute("data-signal"))
+
+    def test_a_removed_passkey_leaves_its_device(self):
+        self.sign_up_here()
+        self.add_passkey()
+        self.press("Change")
+        self.send(name="Old laptop")
+        self.open("/account")
+        self.assertEqual(len(self.credentials()), 1)
+        self.open("/account/passkeys")
+        self.press("Change")
+        self.press("Remove")
+        self.browser.wait(lambda: not self.credentials(), "the removal on the device")
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_the_pages_name_the_passkeys_of_the_present_domain(self):
+        self.sign_up_here()
+        self.add_passkey()
+        self.press("Change")
+        self.send(name="Of two domains")
+        for domain, count in [(RP_ID, 1), ("example.org", 0)]:
+            self.site.sql(f"update passkeys set rp_id = '{domain}' where name = 'Of two domains'")
+            for page in ["/account", "/account/passkeys"]:
+                self.open(page)
+                self.assertEqual(len(self.signal()["allAcceptedCredentialIds"]), count, page)
+
+    def test_the_device_shows_a_new_name_and_address(self):
+        email = self.sign_up_here()
+        self.add_passkey()
+        [credential] = self.credentials()
+        self.assertEqual([credential["userName"], credential["userDisplayName"]], [email, email])
+        self.open("/account/profile")
+        self.send(name="Ada Lovelace")
+        self.browser.wait(
+            lambda: self.credentials()[0]["userDisplayName"] == "Ada Lovelace", "the name")
+        self.open("/account/address")
+        self.send(email="new-" + email)
+        self.send(code=self.mailed_code("new-" + email))
+        self.assertEqual(self.heading(), "Your account")
+        self.browser.wait(
+            lambda: self.credentials()[0]["userName"] == "new-" + email, "the address")
 
 
 class Names(PasskeyCase):

@@ -177,8 +177,16 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
   addEventListener("pageshow", fill);
 }
 
+const { check, next, done, signal } = document.querySelector("main").dataset;
+
+// Managers of passkeys get those that the account has, and its name. Each method reads its members.
+if (signal && window.PublicKeyCredential) {
+  for (const method of ["signalAllAcceptedCredentials", "signalCurrentUserDetails"]) {
+    PublicKeyCredential[method]?.(JSON.parse(signal))?.catch(() => {});
+  }
+}
+
 // A page that waits for the link of an email looks whether it was opened, and continues.
-const { check, next, done } = document.querySelector("main").dataset;
 if (check) {
   let looks = 0;
   let timer;

@@ -90,6 +90,7 @@ struct PageView {
         \(attribute: "data-done", plain(.handOver))
         """
       note = #"<p class="hidden" role="status"></p>"#
+    case .signal(let json): attributes = "\(attribute: "data-signal", json)"
     case nil: break
     }
     return """

@@ -1,0 +1,53 @@
+import Accounts
+import Encoding
+import EventLoop
+package import JSON
+import Postgres
+package import Runtime
+import Tenancy
+import WebAuthn
+
+/// The state of a user for managers of passkeys, which pages pass to the browser.
+extension Passkeys {
+  /// Returns the passkeys and the name of the user of the session.
+  ///
+  /// Managers hide a passkey that the list lacks. So it is read from the newest commit.
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - email: the address of the user.
+  ///   - name: the name of the user.
+  ///   - context: the context of the request.
+  /// - Returns: the members that `PublicKeyCredential.signalAllAcceptedCredentials` and
+  ///   `signalCurrentUserDetails` read; nil if the app does not use passkeys.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func signal(
+    of user: UserID, named email: String?, _ name: String?, _ context: RequestContext
+  ) async throws(Failure) -> JSON? {
+    let settings = context.app.passkeySettings
+    guard settings.isOpen else { return nil }
+    let rows = try await context.read(PasskeyQueries.list, user, context.principal, on: .exclusive)
+    let passkeys = try Found<PasskeyInfo>.items(rows).orGone(context).filter {
+      $0.relyingPartyID.hasSameBytes(as: settings.relyingPartyID)
+    }
+    let shown = CreationOptions.User(user, named: email, name, in: context.app)
+    return [
+      "rpId": .string(settings.relyingPartyID), "userId": .string(shown.id.base64URL),
+      "allAcceptedCredentialIds": .array(passkeys.map { .string($0.credentialID.base64URL) }),
+      "name": .string(shown.name), "displayName": .string(shown.displayName),
+    ]
+  }
+}
+
+extension CreationOptions.User {
+  /// Creates the user as managers of passkeys show it.
+  ///
+  /// - Parameters:
+  ///   - user: the user, whose id is the handle.
+  ///   - email: the address of the user.
+  ///   - name: the name of the user.
+  ///   - app: the app, whose name stands for a missing address and name.
+  init(_ user: UserID, named email: String?, _ name: String?, in app: App) {
+    let shown = email ?? name ?? app.name
+    self.init(id: Array(user.text.utf8), name: shown, displayName: name ?? shown)
+  }
+}
