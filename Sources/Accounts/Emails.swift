@@ -126,7 +126,9 @@ package enum Emails {
         try await Users.revoke(of: user, "password_reset", in: transaction)
       }
       try await Users.store(hash, of: user, in: transaction)
-      try await SecurityNotice.passwordReset.record(of: user, in: transaction)
+      let domain = context.app.passkeySettings.openDomain
+      let left = try await transaction.run(CredentialQueries.passkeyCount, user, domain).first
+      try await SecurityNotice.passwordReset(passkeys: left ?? 0).record(of: user, in: transaction)
       try await RateLimits.sendForget(of: address.key, user, in: transaction)()
     }
   }

@@ -45,6 +45,8 @@ package struct PasskeySettings: RecordPart {
 
   /// Whether users may sign in with passkeys, and the app has a domain for them.
   package var isOpen: Bool { use != .off && !relyingPartyID.isEmpty }
+  /// The domain whose passkeys sign in; empty for none.
+  package var openDomain: String { isOpen ? relyingPartyID : "" }
 
   private static func isDomain(_ text: String) -> Bool {
     guard !text.isEmpty, !text.hasSameBytes(as: "localhost") else { return true }

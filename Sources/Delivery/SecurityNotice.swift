@@ -19,7 +19,8 @@ package enum SecurityNotice: Sendable {
   /// The reader of a mail takes over an unverified account.
   case takenOver
   case passwordChanged
-  case passwordReset
+  /// The number of passkeys that still sign the user in.
+  case passwordReset(passkeys: Int)
   /// The operator has set a password.
   case passwordSet
   case emailRestored
@@ -122,9 +123,13 @@ package enum SecurityNotice: Sendable {
       case .reset: (.resetAdvice, links.security, .secureMailButton)
       case .contact: (.contactAdvice, links.support, .contactSupport)
       }
+    var change = catalog.text(of: texts.text, arguments)
+    if case .passwordReset(let passkeys) = self, passkeys > 0 {
+      change += "\n\n" + catalog.text(of: .passkeysLeft, ["count": .count(passkeys)])
+    }
     var values = [
       "title": catalog.text(of: texts.title, arguments),
-      "change": catalog.text(of: texts.text, arguments),
+      "change": change,
       "advice": catalog.text(of: advice, arguments),
     ]
     if let link {

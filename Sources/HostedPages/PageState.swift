@@ -33,6 +33,8 @@ package struct PageState {
     case client
     /// The key of the text that reports the change of the last form.
     case notice
+    /// The number of passkeys that still sign in after a new password.
+    case passkeys
     /// Where the browser goes after the sign-out at another service; empty for the page itself.
     case afterSignOut = "after"
   }
@@ -65,32 +67,39 @@ package struct PageState {
     }
   }
 
+  /// Returns a path with this state, for the user of the request.
+  ///
+  /// - Throws: `.internalError` if the state cannot be encrypted.
+  @EventLoop package func path(_ path: LocalPath, _ call: Call) throws(Failure) -> LocalPath {
+    try self.path(path, call, for: call.context.principal.user)
+  }
+
   /// Returns a path with this state.
   ///
   /// - Parameters:
   ///   - path: the path of the page, perhaps with a query.
   ///   - call: the request of the form.
-  ///   - user: the user who will see the page; by default that of the request.
+  ///   - user: the user who will see the page; nil for a page that does not know its user.
   /// - Returns: the path; the same without errors and values.
   /// - Throws: `.internalError` if the state cannot be encrypted.
   @EventLoop package func path(
-    _ path: LocalPath, _ call: Call, for user: UserID? = nil
+    _ path: LocalPath, _ call: Call, for user: UserID?
   ) throws(Failure) -> LocalPath {
     guard !errors.isEmpty || !values.isEmpty else { return path }
     return path.with(Self.parameter, try text(for: path, call, user))
   }
 
-  /// Returns the value of the parameter for a path.
+  /// Returns the value of the parameter for a path and a user.
   ///
   /// - Throws: `.internalError` if the state cannot be encrypted.
   @EventLoop package func text(
-    for path: LocalPath, _ call: Call, _ user: UserID? = nil
+    for path: LocalPath, _ call: Call, _ user: UserID?
   ) throws(Failure) -> String {
     var json = JSONObject()
     json["errors"] = .array(errors.map { .string($0.text) })
     json["values"] = .object(JSONObject(values.map { ($0.key.rawValue, .string($0.value)) }))
     let page = path.text.prefix { $0 != "?" }
-    let name = Self.name(String(page), call.browser.key, user ?? call.context.principal.user)
+    let name = Self.name(String(page), call.browser.key, user)
     return try call.context.keys.master.sealedText(json, as: name, for: Self.lifetime)
   }
 

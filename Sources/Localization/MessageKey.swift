@@ -71,7 +71,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
     addPasskeyText,
     removePasskey, removePasskeyText
   case signInWithPasskey, signUpWithPasskey, usePasskey, passkeyStepIntroduction, passkeyOnDevice
-  case passkeyOffer, passkeyOfferText, remindLater, notOnThisDevice
+  case passkeyOffer, passkeyOfferText, remindLater, notOnThisDevice, passkeysLeft
   case upload, removePicture, changeAddress, changeAddressIntroduction
   case addAddress, addAddressIntroduction
   case changePassword, changePasswordText
@@ -160,7 +160,8 @@ extension MessageKey {
       .confirmApplicationIntroduction, .removeApplicationText, .confirmIdentityToClient,
       .handOverToClient, .unregisteredRedirectText:
       ["client"]
-    case .newPasswordHint, .code, .recoveryCodesLeft, .sessionCount, .passkeyCount, .identityCount,
+    case .newPasswordHint, .code, .recoveryCodesLeft, .sessionCount, .passkeyCount, .passkeysLeft,
+      .identityCount,
       .applicationCount, .codeMalformed, .mailCodeTries, .passwordShort, .waitSeconds,
       .waitMinutes, .waitHours, .waitDays:
       ["count"]

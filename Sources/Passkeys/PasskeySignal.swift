@@ -4,6 +4,7 @@ import EventLoop
 package import JSON
 import Postgres
 package import Runtime
+import Sessions
 import Tenancy
 import WebAuthn
 
@@ -35,6 +36,17 @@ extension Passkeys {
       "allAcceptedCredentialIds": .array(passkeys.map { .string($0.credentialID.base64URL) }),
       "name": .string(shown.name), "displayName": .string(shown.displayName),
     ]
+  }
+
+  /// Returns how many passkeys can sign a user in.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func count(
+    of user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> Int {
+    let domain = context.app.passkeySettings.openDomain
+    return try await context.read(CredentialQueries.passkeyCount, user, domain, on: .exclusive)
+      .first ?? 0
   }
 }
 

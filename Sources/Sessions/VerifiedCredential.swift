@@ -1,5 +1,5 @@
 package import EventLoop
-import Postgres
+package import Postgres
 package import Runtime
 package import Tenancy
 
@@ -177,4 +177,10 @@ package enum CredentialQueries {
     select require((select blocked_at is null from users where user_id = $1)
       and exists (select 1 from passkeys where user_id = $1 and passkey_id = $2))
     """)
+
+  /// Counts the passkeys of a user that were made for a domain.
+  package static let passkeyCount = Statement<Int, UserID, String>(
+    "credentials.passkey_count",
+    "select count(*) from passkeys where user_id = $1 and rp_id = $2"
+  )
 }

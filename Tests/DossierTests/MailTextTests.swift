@@ -15,7 +15,8 @@ import Testing
   private static let notices: [SecurityNotice] = [
     .linked(.password), .linked(.email), .linked(.apiKey), .linked(issuer), .unlinked(.password),
     .unlinked(issuer), .keyDisabled, .keyEnabled,
-    .emailVerified, .takenOver, .passwordChanged, .passwordReset, .passwordSet, .emailRestored,
+    .emailVerified, .takenOver, .passwordChanged, .passwordReset(passkeys: 2), .passwordSet,
+    .emailRestored,
     .emailReplaced,
     .emailDisplaced, .factorAdded, .factorRemoved, .secondFactorsRemoved, .recoveryCodesMade,
     .signedIn, .deleted,

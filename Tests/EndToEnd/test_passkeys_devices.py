@@ -6,8 +6,13 @@ The tests run in Chromium, with its virtual authenticator, unless they need no s
 import json
 import unittest
 
+from hosted import PASSWORD, HostedCase
+from machine import wait_until
 from passkeys import RP_ID, Passkey, PasskeyCase
 from test_passkeys_browser import PasskeyBrowserCase
+
+SAVED = "Your password has been changed"
+LEFT = "1 passkey can still sign in to your account."
 
 
 class DeviceCase(PasskeyBrowserCase):
@@ -69,6 +74,57 @@ class Signals(DeviceCase):
         self.assertEqual(self.heading(), "Your account")
         self.browser.wait(
             lambda: self.credentials()[0]["userName"] == "new-" + email, "the address")
+
+
+class NewPassword(PasskeyCase, HostedCase):
+    """Without scripts."""
+
+    def with_passkey(self):
+        """Returns the verified address of a new user who has a passkey."""
+        email = self.own_email()
+        self.added(self.verified(email, PASSWORD))
+        return email
+
+    def reset_here(self, email):
+        """Begins a reset in this browser, and opens its link."""
+        self.visitor.open("/account")
+        self.visitor.submit(email=email)
+        self.visitor.open(self.visitor.page.links["Forgot your password?"])
+        self.visitor.submit(email=email)
+        return self.link(email, "ds_reset")
+
+    def test_the_page_and_the_mail_name_the_passkeys_that_still_sign_in(self):
+        email = self.with_passkey()
+        path = self.reset_here(email)
+        elsewhere = self.new_visitor()
+        elsewhere.open(path)
+        page = self.shows(elsewhere.submit(new_password="another horse"), SAVED)
+        self.assertIn(LEFT, page.text)
+        self.assertIn("sign in with your new password", page.text)
+        self.assertIn("Sign in", page.links)
+        self.wait_for_mail(email, LEFT)
+        # The number is only for the browser of the reset.
+        self.assertNotIn("passkey", self.new_visitor().open(page.path).text)
+
+    def test_the_browser_of_the_sign_in_goes_on_from_the_page(self):
+        email = self.with_passkey()
+        self.visitor.open(self.reset_here(email))
+        page = self.shows(self.visitor.submit(new_password="another horse"), SAVED)
+        self.assertIn(LEFT, page.text)
+        self.assertNotIn("sign in with your new password", page.text)
+        self.shows(self.visitor.open(page.links["Continue"]), "Your account")
+
+    def test_a_user_without_a_passkey_that_signs_in_goes_on_at_once(self):
+        email = self.with_passkey()
+        self.setting(passkey="off", after={"passkey": "optional"})
+        self.visitor.open(self.reset_here(email))
+        self.shows(self.visitor.submit(new_password="another horse"), "Your account")
+        self.wait_for_mail(email, "chose a new password")
+        self.assertNotIn("passkey can still", "".join(self.site.mails(email)))
+
+    def wait_for_mail(self, email, text):
+        wait_until(lambda: any(text in " ".join(mail.split()) for mail in self.site.mails(email)),
+                   what=f"a mail with {text}")
 
 
 class Names(PasskeyCase):

@@ -6,6 +6,7 @@ import HostedPages
 import Localization
 import OpenID
 import Pages
+import Passkeys
 import Runtime
 import Sessions
 import WireKit
@@ -34,6 +35,9 @@ typealias Page = Pages.Page
   /// After a verification, it leads on in the sign-in that waits for it here. Otherwise it leads back to
   /// the client that has sent the user to the account.
   static func done(_ task: Page.CompletedTask, _ call: Call) async throws(Failure) -> Response {
+    if task == .passwordSaved, let page = try await passwordSaved(call) {
+      return call.response(with: page)
+    }
     guard task == .addressConfirmed || task == .alreadyVerified else {
       return call.response(with: task.page)
     }
@@ -45,6 +49,39 @@ typealias Page = Pages.Page
     }
     let next = Link.next(.continue, to: Destination(waiting.resumption))
     return call.response(with: .done(task, next: next))
+  }
+
+  /// Returns the page after a new password that names the passkeys that still sign in; nil if none
+  /// does.
+  ///
+  /// It leads on in the sign-in of this browser that has waited for the password.
+  private static func passwordSaved(_ call: Call) async throws(Failure) -> Page? {
+    guard let passkeys = PageState(of: call).values[.passkeys].flatMap({ Int($0) }) else {
+      return nil
+    }
+    let waiting = try await Visit.waiting(call)
+    guard let waiting, waiting.state.hasAuthenticated else {
+      let next = Link.next(.signIn, to: .account)
+      return .done(.passwordSaved, next: next, passkeys: passkeys)
+    }
+    let next = Link.next(.continue, to: Destination(waiting.resumption))
+    return .done(.passwordSaved, next: next, passkeys: passkeys, isSignedIn: true)
+  }
+
+  /// Returns the path of the page after a new password, which names the passkeys of the user.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - call: the request that has set the password.
+  /// - Returns: the path; nil if the user has no passkeys.
+  /// - Throws: `.internalError`, `.databaseUnavailable`.
+  static func passwordSavedPath(
+    of user: UserID, _ call: Call
+  ) async throws(Failure) -> LocalPath? {
+    let passkeys = try await Passkeys.count(of: user, call.context)
+    guard passkeys > 0 else { return nil }
+    return try PageState(values: [.passkeys: String(passkeys)])
+      .path(Page.CompletedTask.passwordSaved.path, call, for: nil)
   }
 
   /// Reads the token of a link or of its form.
@@ -67,9 +104,11 @@ typealias Page = Pages.Page
     call.target(LocalPath(checked: path), of: path, [HiddenField("token", token)])
   }
 
-  /// Returns the response after the task of a token: to the URL of its ticket, or to our page.
+  /// Returns the response after the task of a token: to the URL of its ticket, or to a page of ours, by
+  /// default that of the task.
   static func completed(
-    _ task: Page.CompletedTask, by token: PresentedEmailToken, _ call: Call
+    _ task: Page.CompletedTask, by token: PresentedEmailToken, on page: LocalPath? = nil,
+    _ call: Call
   ) -> Response {
     if let url = token.subject.resultURL {
       let target = RedirectTarget(url)
@@ -77,7 +116,7 @@ typealias Page = Pages.Page
         return call.response(with: .handOver(to: destination), hasLanguages: false)
       }
     }
-    return call.redirect(to: task.path)
+    return call.redirect(to: page ?? task.path)
   }
 
   /// Returns the page of a link that has expired or was used.

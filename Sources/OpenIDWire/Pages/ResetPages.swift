@@ -72,7 +72,8 @@ import WireKit
       guard errors.isEmpty else {
         return try call.redirect(to: page, showing: PageState(errors: errors))
       }
-      return MailLinkPages.completed(.passwordSaved, by: token, call)
+      let report = try await MailLinkPages.passwordSavedPath(of: token.user, call)
+      return MailLinkPages.completed(.passwordSaved, by: token, on: report, call)
     } catch .invalidMailToken {
       return call.redirect(to: page)
     }
@@ -94,7 +95,11 @@ import WireKit
         }
       }
       guard let session else { return nil }
-      return try await visit.complete(session)
+      let next = try await visit.complete(session)
+      guard visit.state.linkError == nil,
+        let report = try await MailLinkPages.passwordSavedPath(of: session.user, visit.call)
+      else { return next }
+      return .report(report)
     } catch let error where error.is(.additionalFactorRequired) {
       return try await visit.beginSecondStep(error)
     }

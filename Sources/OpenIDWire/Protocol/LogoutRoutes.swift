@@ -304,7 +304,9 @@ private struct DirectLogoutRequest {
     var state = PageState(values: [.afterSignOut: target ?? ""])
     state.values[.client] = client?.id.text
     return try await Redirects.signOutURL(
-      at: connection, state.text(for: LocalPath(checked: LogoutRoutes.donePath), call),
+      at: connection,
+      state.text(
+        for: LocalPath(checked: LogoutRoutes.donePath), call, call.context.principal.user),
       of: call.issuer, call.context)
   }
 }

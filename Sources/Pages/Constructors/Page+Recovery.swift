@@ -83,7 +83,12 @@ extension Page {
   }
 
   /// Reports a completed task, such as a verified address.
-  package static func done(_ task: CompletedTask, next: Link? = nil) -> Page {
+  ///
+  /// - `passkeys`: the number of passkeys that still sign in after a new password.
+  /// - `isSignedIn`: whether the task has signed the user in.
+  package static func done(
+    _ task: CompletedTask, next: Link? = nil, passkeys: Int = 0, isSignedIn: Bool = false
+  ) -> Page {
     let (title, text): (MessageKey, MessageKey) =
       switch task {
       case .addressConfirmed: (.addressConfirmed, .addressConfirmedText)
@@ -94,7 +99,10 @@ extension Page {
       }
     var page = Page(title: title)
     page.symbol = .success
-    page.introduction = [.message(text)]
+    page.introduction = isSignedIn ? [] : [.message(text)]
+    if passkeys > 0 {
+      page.introduction.append(.message(.passkeysLeft, ["count": .count(passkeys)]))
+    }
     if let next { page.body = [.links([next])] }
     return page
   }

@@ -109,6 +109,8 @@ import WireKit
     case errors([FormError], on: SignInPage)
     /// The next step of the authorization, once the user has signed in or acted.
     case proceed
+    /// A page that reports something, before the user goes on by `resumption`.
+    case report(LocalPath)
     /// The client gets an error.
     case deny
   }
@@ -179,7 +181,7 @@ import WireKit
     case .errors(let errors, let page):
       state.page = page
       state.errors = errors.map(\.text)
-    case .proceed: state.hasLedOn = true
+    case .proceed, .report: state.hasLedOn = true
     case .deny: break
     }
     if !state.proof.isEmpty, state.proof != authorization.state.proof {
@@ -190,6 +192,7 @@ import WireKit
     switch next {
     case .page(let page), .errors(_, let page): return settled.marked(call.redirect(to: path(page)))
     case .proceed: return try await settled.proceed()
+    case .report(let path): return settled.marked(call.redirect(to: path))
     case .deny: return try settled.deny()
     }
   }
