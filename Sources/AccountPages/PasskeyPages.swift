@@ -41,6 +41,7 @@ import WireKit
         session = try await Passkeys.add(
           credential, flow, named: nil, to: visit.user, as: .pages, visit.context
         ).session
+        visit.call.keep(passkey: credential, of: visit.user)
       }
       return visit.keep(
         session,

@@ -69,10 +69,12 @@ package enum BrowserNote: String {
   case passkeyLater
   /// The users who want no passkey on this device.
   case passkeyNever
+  /// The passkey that each of a few users has used last.
+  case usedPasskeys
 
   private var lifetime: Duration {
     switch self {
-    case .address, .connection: Cookie.longestLifetime
+    case .address, .connection, .usedPasskeys: Cookie.longestLifetime
     case .passkeyLater: .seconds(14 * 86_400)
     case .passkeyNever: .seconds(365 * 86_400)
     case .password, .waiting, .way, .redirects: .seconds(3_600)
@@ -80,7 +82,7 @@ package enum BrowserNote: String {
   }
 
   /// The longest text, in bytes: browsers refuse longer cookies.
-  private static let longest = 2_100
+  static let longest = 2_100
 
   /// Returns the text; nil if the browser has none.
   @EventLoop package func text(_ call: Call) -> String? {

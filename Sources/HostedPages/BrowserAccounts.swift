@@ -45,6 +45,7 @@ extension Call {
     guard let user = users.first(where: { form.names($0.user) }) else { return nil }
     do throws(Failure) {
       if user.state == .loggedOut {
+        forgetPasskey(of: user.user)
         try await Devices.remove(user.user, next: .none, context)
       } else {
         try await Devices.logout(user.user, next: .none, context)

@@ -23,9 +23,63 @@ extension Call {
   ) throws(Failure) -> PasskeyForm? {
     guard context.app.passkeySettings.isOpen else { return nil }
     var form = PasskeyForm(try Passkeys.beginSignIn(context), .get, target, label)
-    form.renewal = LocalPath(checked: "/v1/login/passkey/options")
+    form.renewal = LocalPath(checked: Self.signInOptions)
     form.unknown = errors.first { $0.kind == .passkeyUnknown }?.typed
     return form
+  }
+
+  /// Returns the form that signs in with the passkey that the user of an address has used last in this
+  /// browser; nil without such a passkey.
+  ///
+  /// - Throws: as `Passkeys.beginSignIn`.
+  package func usedPasskeyForm(
+    of email: String, _ target: FormTarget, _ label: MessageKey
+  ) async throws(Failure) -> PasskeyForm? {
+    let used = usedPasskeys
+    guard context.app.passkeySettings.isOpen, !used.isEmpty,
+      let begun = try await Passkeys.beginSignIn(
+        of: email, context, used: { user in used.first { $0.user == user.text }?.credential })
+    else { return nil }
+    var form = PasskeyForm(begun, .get, target, label)
+    form.renewal = LocalPath(checked: Self.signInOptions)
+    (form.isFirst, form.style) = (true, .primary)
+    return form
+  }
+
+  private static let signInOptions = "/v1/login/passkey/options"
+
+  /// Keeps in the browser that a user has used a passkey here.
+  package func keep(passkey credential: JSON, of user: UserID) {
+    guard let id = credential["id"]?.string else { return }
+    let others = Array(usedPasskeys.filter { $0.user != user.text }.suffix(Self.mostUsers - 1))
+    keep(usedPasskeys: others + [(user: user.text, credential: id)])
+  }
+
+  /// Forgets the passkey that a user has used here.
+  package func forgetPasskey(of user: UserID) {
+    let used = usedPasskeys
+    guard used.contains(where: { $0.user == user.text }) else { return }
+    keep(usedPasskeys: used.filter { $0.user != user.text })
+  }
+
+  /// The users whose passkeys a browser keeps.
+  private static let mostUsers = 5
+
+  /// The passkeys that users have used in this browser, the latest at the end.
+  private var usedPasskeys: [(user: String, credential: String)] {
+    (BrowserNote.usedPasskeys.text(self) ?? "").split(separator: " ").compactMap { entry in
+      let parts = entry.split(separator: ":")
+      return parts.count == 2
+        ? (user: String(parts[0]), credential: String(parts[1])) : nil
+    }
+  }
+
+  private func keep(usedPasskeys used: [(user: String, credential: String)]) {
+    var entries = used.map { "\($0.user):\($0.credential)" }
+    // Some security keys have ids of a thousand bytes.
+    while entries.joined(separator: " ").utf8.count > BrowserNote.longest { entries.removeFirst() }
+    let text = entries.joined(separator: " ")
+    BrowserNote.usedPasskeys.keep(text.isEmpty ? nil : text, self)
   }
 
   /// Returns what the script of the pages has sent of a passkey.

@@ -33,10 +33,40 @@ import WebAuthn
   package static func beginSignIn(
     by client: ClientID? = nil, _ context: RequestContext
   ) throws(Failure) -> Begun {
+    try beginSignIn(by: client, allowing: [], context)
+  }
+
+  private static func beginSignIn(
+    by client: ClientID?, allowing passkeys: [CredentialDescriptor], _ context: RequestContext
+  ) throws(Failure) -> Begun {
     try requireOpen(context)
     let ceremony = PasskeyCeremony(.signIn, by: client, in: context.app)
-    let options = RequestOptions(ceremony.relyingParty(context), challenge: ceremony.challenge)
+    var options = RequestOptions(ceremony.relyingParty(context), challenge: ceremony.challenge)
+    options.allowed = passkeys
     return Begun(flow: try ceremony.text(context), options: options.json)
+  }
+
+  /// Begins a sign-in with the passkey that the browser has used last for the user of an address.
+  ///
+  /// The options name the passkey. So they reveal the user, to this browser only.
+  /// - Parameters:
+  ///   - email: the address that was entered.
+  ///   - context: the context of the request.
+  ///   - used: returns the id of that credential, in base64url; nil if the browser has used none.
+  /// - Returns: the options, and the flow; nil if the browser has used none, or the user has it no more.
+  /// - Throws: `.passkeysOff`, `.databaseUnavailable`.
+  package static func beginSignIn(
+    of email: String, _ context: RequestContext, used: (UserID) -> String?
+  ) async throws(Failure) -> Begun? {
+    try requireOpen(context)
+    let address = try await EmailAddress(email, context)
+    guard let user = try await Accounts.holder(of: address, context),
+      let credential = used(user).flatMap({ [UInt8](base64URL: $0) }),
+      let passkey = try await context.first(
+        PasskeyQueries.descriptor, user, IdentityID(ofCredential: credential),
+        context.app.passkeySettings.relyingPartyID)
+    else { return nil }
+    return try beginSignIn(by: nil, allowing: [passkey.descriptor], context)
   }
 
   /// Signs in with a passkey.

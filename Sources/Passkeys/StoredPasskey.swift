@@ -109,6 +109,16 @@ package enum PasskeyQueries {
     where p.user_id = $1 and p.passkey_id = $2
     """)
 
+  /// Returns a passkey of a user that was made for a domain.
+  ///
+  /// Served by the primary key.
+  static let descriptor = Statement<NamedPasskey, UserID, IdentityID, String>(
+    "passkeys.descriptor",
+    """
+    select credential, transports from passkeys
+    where user_id = $1 and passkey_id = $2 and rp_id = $3
+    """)
+
   /// Counts the passkeys of a user.
   ///
   /// - Parameter 2: the new one.

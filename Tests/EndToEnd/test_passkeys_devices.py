@@ -9,7 +9,7 @@ import unittest
 from hosted import PASSWORD, HostedCase
 from machine import wait_until
 from passkeys import RP_ID, Passkey, PasskeyCase
-from test_passkeys_browser import PasskeyBrowserCase
+from test_passkeys_browser import SIGN_IN, PasskeyBrowserCase
 
 SAVED = "Your password has been changed"
 LEFT = "1 passkey can still sign in to your account."
@@ -74,6 +74,66 @@ class Signals(DeviceCase):
         self.assertEqual(self.heading(), "Your account")
         self.browser.wait(
             lambda: self.credentials()[0]["userName"] == "new-" + email, "the address")
+
+
+class KnownBrowser(DeviceCase):
+    def test_the_page_of_the_password_offers_the_passkey_that_was_used_here_first(self):
+        email = self.sign_up_here()
+        self.add_passkey()
+        self.open("/account")
+        self.press("Sign out")
+        self.lock(True)
+        for address, count in [(email, 1), ("other-" + email, 0)]:
+            self.begin(prompt="login")
+            self.send(email=address)
+            self.assertEqual(self.heading(), "Enter your password")
+            self.assertEqual(len(self.options().get("allowCredentials", [])), count)
+            places = self.browser.script(
+                "return [...document.querySelectorAll('main button[type=submit]')]"
+                "  .map((button) => button.textContent)")
+            self.assertEqual(places[0] == SIGN_IN, count == 1, places)
+            self.assertEqual(self.browser.faults_of_views(), [])
+        self.begin(prompt="login")
+        self.send(email=email)
+        self.lock(False)
+        self.press(SIGN_IN)
+        self.came_back()
+
+    def test_a_browser_forgets_the_passkey_with_the_account(self):
+        email = self.sign_up_here()
+        self.add_passkey()
+        self.lock(True)
+        self.open("/account/switch")
+        for _ in range(2):
+            # The first click signs out.
+            self.assertTrue(self.has_note())
+            self.open("/account/switch")
+            before = self.browser.find("html")
+            self.browser.find("form[action$='/remove'] button").click()
+            self.left(before)
+        self.assertFalse(self.has_note())
+        self.begin()
+        self.send(email=email)
+        self.assertNotIn("allowCredentials", self.options())
+
+    def test_the_passkey_of_another_user_is_not_named(self):
+        first = self.sign_up_here()
+        self.add_passkey()
+        self.press("Change")
+        self.press("Remove")
+        self.browser.wait(lambda: not self.credentials(), "the removal on the device")
+        self.open("/account")
+        self.press("Sign out")
+        second = self.sign_up_here(f"second-{first}")
+        self.add_passkey()
+        self.open("/account")
+        self.press("Sign out")
+        self.lock(True)
+        # The user of the first address has removed the passkey that was used here.
+        for email, count in [(first, 0), (second, 1)]:
+            self.begin(prompt="login")
+            self.send(email=email)
+            self.assertEqual(len(self.options().get("allowCredentials", [])), count)
 
 
 class NewPassword(PasskeyCase, HostedCase):

@@ -23,6 +23,8 @@ extension Fixtures {
         name: text("iPhone"), madeOn: day, lastUsed: nil, page: Self.path("/account/passkeys/1")),
     ]
     let signIn = passkey(.get, .signInWithPasskey)
+    var used = signIn
+    (used.isFirst, used.style) = (true, .primary)
     return [
       ("sign-in-passkey", .signIn(target(), signUp: back, passkey: signIn)),
       (
@@ -30,6 +32,15 @@ extension Fixtures {
         .signIn(target(), passkey: signIn, errors: [.form(.passkeyUnknown)])
       ),
       ("password-passkey", .password(target(), email: email, change: back, passkey: signIn)),
+      (
+        "password-used-passkey",
+        .password(target(), email: email, change: back, mailCode: target(), passkey: used)
+      ),
+      ("done-passkeys", .done(.passwordSaved, next: .next(.signIn, to: back), passkeys: 2)),
+      (
+        "done-passkeys-signed-in",
+        .done(.passwordSaved, next: .next(.continue, to: back), passkeys: 1, isSignedIn: true)
+      ),
       (
         "sign-up-passkey",
         .signUp(

@@ -131,7 +131,8 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
     if (!response.ok) throw new Error(response.status);
     const begun = await response.json();
     form.elements.passkey_flow.value = begun.flow;
-    options = begun.public_key;
+    // The passkey of this browser stays the one to show.
+    options = { ...begun.public_key, allowCredentials: options.allowCredentials };
   };
   const ask = async (mediation) => {
     asking?.abort();

@@ -26,6 +26,8 @@ package struct PasskeyForm: Sendable {
   /// The credential id that no user has, which the script reports to the browser; nil for none.
   package var unknown: String?
   package var style = Button.Style.secondary
+  /// Whether it stands above the other ways of the page.
+  package var isFirst = false
 
   package init(
     _ target: FormTarget, _ kind: Kind, flow: String, options: String, label: MessageKey

@@ -33,16 +33,24 @@ extension Page {
   /// Asks for the password of an address.
   ///
   /// - `mailCode`: sends a code instead. It is a form, since a link must send no mail.
+  /// - `passkey`: above the password if it is the one that the user has used in this browser.
   package static func password(
     _ target: FormTarget, email: String, change: Destination, reset: Destination? = nil,
     mailCode: FormTarget? = nil, passkey: PasskeyForm? = nil, errors: [PageError] = []
   ) -> Page {
     var field = Field.currentPassword
     field.link = reset.map { Link(.message(.forgotPassword), to: $0) }
+    let isSecond = passkey?.isFirst == true
+    field.isFocused = !isSecond
     let fields = [.fixedEmail(email, change: change), field]
-    var page = asking(.enterPassword, target, fields, .signIn, errors: errors)
+    var page = asking(
+      .enterPassword, target, fields, .signIn, isSecond ? .secondary : .primary, errors: errors)
     page.addAlternative(.mailCodeInstead, mailCode)
-    page.add(passkey)
+    if let passkey, isSecond {
+      page.body.insert(.passkey(passkey, isAlternative: false), at: 0)
+    } else {
+      page.add(passkey)
+    }
     return page
   }
 

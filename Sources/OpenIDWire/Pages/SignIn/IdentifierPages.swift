@@ -100,7 +100,7 @@ import WireKit
       visit.target(.password, [HiddenField("platform", "")]), email: email,
       change: visit.link(.signIn),
       reset: visit.link(.forgot), mailCode: methods.takesCode ? CodePages.target(visit) : nil,
-      passkey: try visit.passkeyForm(), errors: visit.pageErrors
+      passkey: try await visit.passkeyForm(of: email), errors: visit.pageErrors
     )
   }
 

@@ -22,7 +22,9 @@ import WireKit
       let page = visit.state.page == .password ? SignInPage.password : .signIn
       return try await visit.signIn(on: page, wrong: .passkeyWrong) { () async throws(Failure) in
         let (credential, flow) = try visit.call.passkey(of: form)
-        return try await Passkeys.signIn(credential, flow, as: .pages, visit.context)
+        let session = try await Passkeys.signIn(credential, flow, as: .pages, visit.context)
+        visit.call.keep(passkey: credential, of: session.user)
+        return session
       }
     },
     SignInPages.handle("sign-up/passkey", "Create an account with a passkey") {
@@ -41,7 +43,10 @@ import WireKit
       guard case .secondFactor(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
       return try await visit.signIn(on: .factor, wrong: .passkeyWrong) { () async throws(Failure) in
         let passkey = try await visit.call.shownPasskey(of: form)
-        return try await SecondFactorFlow.complete(flow, by: passkey, as: .pages, visit.context)
+        let session = try await SecondFactorFlow.complete(
+          flow, by: passkey, as: .pages, visit.context)
+        visit.call.keep(passkey: try visit.call.passkey(of: form).credential, of: session.user)
+        return session
       }
     },
     SignInPages.show(.offer, "Offer a passkey after another sign-in") {
@@ -67,6 +72,7 @@ import WireKit
         let added = try await Passkeys.add(
           credential, flow, named: nil, to: user, as: .pages, visit.context)
         visit.state.deviceSecret = added.session.deviceSecret
+        visit.call.keep(passkey: credential, of: user)
       }
       return errors.isEmpty ? visit.nextAfterSignIn : .errors(errors, on: .offer)
     },
@@ -98,9 +104,39 @@ extension Visit {
   /// Returns the form that signs in with a passkey; nil if the client takes none.
   func passkeyForm(fillsAddress: Bool = false) throws(Failure) -> PasskeyForm? {
     guard try methods().takesPasskey else { return nil }
-    var form = try call.passkeyForm(target(below: "passkey"), .signInWithPasskey, errors: errors)
+    var form = try call.passkeyForm(passkeyTarget, .signInWithPasskey, errors: errors)
     form?.fillsAddress = fillsAddress
     return form
+  }
+
+  /// Returns the form for the user of the address: with the passkey that was used here last, if any.
+  func passkeyForm(of email: String) async throws(Failure) -> PasskeyForm? {
+    guard try methods().takesPasskey else { return nil }
+    if let used = try await call.usedPasskeyForm(of: email, passkeyTarget, .signInWithPasskey) {
+      return used
+    }
+    return try passkeyForm()
+  }
+
+  private var passkeyTarget: FormTarget {
+    target(below: "passkey", [HiddenField("platform", "")])
+  }
+
+  /// Registers the user of a new passkey.
+  ///
+  /// - Parameters:
+  ///   - credential: what the browser has returned.
+  ///   - flow: the flow of the options.
+  ///   - code: the mailed code; nil if none was mailed.
+  /// - Returns: the session.
+  /// - Throws: as `Passkeys.register`.
+  func register(
+    by credential: JSON, _ flow: String, code: String? = nil
+  ) async throws(Failure) -> OpenSession {
+    let session = try await Passkeys.register(
+      credential, flow, named: nil, code: code, as: .pages, context)
+    call.keep(passkey: credential, of: session.user)
+    return session
   }
 
   /// Returns the form that makes an account with a passkey; nil if the app takes none.
