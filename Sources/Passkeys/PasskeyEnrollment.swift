@@ -172,12 +172,13 @@ extension Passkeys {
   ///   - user: the user.
   ///   - client: the client, which alone can end it; nil if the wire's clients have no id.
   ///   - excludesOthers: whether the options name the passkeys that the user has.
+  ///   - isForThisDevice: whether the passkey shall be on the device of the browser.
   ///   - context: the context of the request.
   /// - Returns: the options, and the flow.
   /// - Throws: `.passkeysOff`, `.sessionEnded`, `.databaseUnavailable`.
   package static func beginAdding(
     to user: UserID, by client: ClientID? = nil, excludesOthers: Bool = true,
-    _ context: RequestContext
+    isForThisDevice: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> Begun {
     try requireOpen(context)
     var batch = ReadBatch()
@@ -191,7 +192,8 @@ extension Passkeys {
       flow: try ceremony.text(context),
       options: options(
         of: ceremony, for: user, named: found.email, found.name,
-        excluding: excludesOthers ? list.map(\.descriptor) : [], context))
+        excluding: excludesOthers ? list.map(\.descriptor) : [],
+        isForThisDevice: isForThisDevice, context))
   }
 
   /// Adds a passkey to the user of the session, and replaces the session by a new one.
@@ -308,13 +310,15 @@ extension Passkeys {
 
   private static func options(
     of ceremony: PasskeyCeremony, for user: UserID, named email: String?, _ name: String?,
-    excluding others: [CredentialDescriptor], _ context: RequestContext
+    excluding others: [CredentialDescriptor], isForThisDevice: Bool = false,
+    _ context: RequestContext
   ) -> JSON {
     var options = CreationOptions(
       ceremony.relyingParty(context), name: context.app.name,
       for: CreationOptions.User(user, named: email, name, in: context.app),
       challenge: ceremony.challenge)
     options.excluded = others
+    options.isForThisDevice = isForThisDevice
     return options.json
   }
 

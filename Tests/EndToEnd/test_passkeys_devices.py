@@ -9,7 +9,7 @@ import unittest
 from hosted import PASSWORD, HostedCase
 from machine import wait_until
 from passkeys import RP_ID, Passkey, PasskeyCase
-from test_passkeys_browser import SIGN_IN, PasskeyBrowserCase
+from test_passkeys_browser import OFFER, SIGN_IN, PasskeyBrowserCase
 
 SAVED = "Your password has been changed"
 LEFT = "1 passkey can still sign in to your account."
@@ -134,6 +134,42 @@ class KnownBrowser(DeviceCase):
             self.begin(prompt="login")
             self.send(email=email)
             self.assertEqual(len(self.options().get("allowCredentials", [])), count)
+
+
+class OtherDevices(DeviceCase):
+    def test_a_passkey_of_another_device_leads_to_the_offer(self):
+        email = self.sign_up_here()
+        self.add_passkey()
+        self.move(self.new_device(transport="usb"))
+        for answer in ["Remind me later", "Not on this device"]:
+            self.forget_session()
+            self.begin()
+            self.arrives(OFFER)
+            self.press(answer)
+            self.came_back()
+            # The browser remembers the answer.
+            self.begin(prompt="login")
+            self.press(SIGN_IN)
+            self.came_back()
+        self.forget_session()
+        self.begin()
+        self.arrives(OFFER)
+        self.press("Continue")
+        self.assertEqual(self.came_back()["email"], email)
+        # The new passkey is on this device.
+        self.assertEqual(len(self.credentials()), 1)
+
+    def test_a_device_that_keeps_no_passkeys_gets_no_offer(self):
+        email = self.sign_up_here()
+        self.add_passkey()
+        key = self.new_device(transport="usb")
+        self.move(key)
+        self.cdp("WebAuthn.removeVirtualAuthenticator", authenticatorId=self.device)
+        self.forget_session()
+        self.begin()
+        # Without an authenticator of its own, the browser fills no field.
+        self.press(SIGN_IN)
+        self.assertEqual(self.came_back()["email"], email)
 
 
 class NewPassword(PasskeyCase, HostedCase):

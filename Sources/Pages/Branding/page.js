@@ -116,11 +116,11 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
   const isOfPage = location.hostname === id || location.hostname.endsWith(`.${id}`);
   if (!isOfPage || !window.PublicKeyCredential?.parseRequestOptionsFromJSON) continue;
   form.parentElement.hidden = false;
-  // Whether this device can keep a passkey, for the offer after the password.
-  PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().then((isAble) => {
-    const input = document.querySelector("input[name=platform]");
-    if (input && isAble) input.value = "1";
-  });
+  // Whether this device can keep a passkey, for the offer after another sign-in.
+  const fields = document.querySelectorAll("input[name=platform]");
+  const looked = PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable()
+    .then((isAble) => { for (const field of fields) field.value = isAble ? "1" : ""; })
+    .catch(() => {});
 
   const renew = async () => {
     const email = document.getElementById("email")?.value;
@@ -143,6 +143,7 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
       : PublicKeyCredential.parseCreationOptionsFromJSON(options);
     const credential = await navigator.credentials[kind]({ publicKey, mediation, signal });
     form.elements.credential.value = JSON.stringify(credential);
+    await looked;
     form.submit();
   };
   const fill = async () => {

@@ -20,7 +20,13 @@ import WireKit
         return .errors([FormError(.methodClosed)], on: .signIn)
       }
       let page = visit.state.page == .password ? SignInPage.password : .signIn
-      return try await visit.signIn(on: page, wrong: .passkeyWrong) { () async throws(Failure) in
+      // A passkey of a phone or a security key, and a device that can keep one too.
+      let mayOffer =
+        form["platform"] == "1"
+        && (try? visit.call.passkey(of: form))?.credential["authenticatorAttachment"]
+          == "cross-platform"
+      return try await visit.signIn(on: page, wrong: .passkeyWrong, mayOffer: mayOffer) {
+        () async throws(Failure) in
         let (credential, flow) = try visit.call.passkey(of: form)
         let session = try await Passkeys.signIn(credential, flow, as: .pages, visit.context)
         visit.call.keep(passkey: credential, of: session.user)
@@ -55,8 +61,8 @@ import WireKit
         try await visit.actAsUser()
       else { return nil }
       var form = PasskeyForm(
-        try await Passkeys.beginAdding(to: user, visit.context), .create, visit.target(.offer),
-        .continue)
+        try await Passkeys.beginAdding(to: user, isForThisDevice: true, visit.context), .create,
+        visit.target(.offer), .continue)
       form.style = .primary
       return .offerPasskey(
         form, later: visit.target(below: "passkey-offer/later"),
@@ -173,7 +179,8 @@ extension Visit {
     return authentication.isRecent && authentication.meetsSecondFactor
   }
 
-  /// Returns whether to offer a passkey to a user who has just signed in with a password.
+  /// Returns whether to offer a passkey to a user who has just signed in in another way than with a
+  /// passkey of this device.
   ///
   /// - Parameters:
   ///   - user: the user, as whom the request acts.
