@@ -113,6 +113,9 @@ package enum AuthorizationStage: Sendable, Equatable {
   case start
   /// A code that was mailed, to sign in or to verify the address of a new user.
   case mailedCode(flow: String, isOfNewUser: Bool)
+  /// A code that was mailed to the address of a new user, and the passkey that waits for it: the
+  /// credential as JSON, and the flow of its ceremony.
+  case newPasskey(flow: String, credential: String, ceremony: String)
   /// A code of an authenticator app, a recovery code or a passkey, of what the user has.
   case secondFactor(flow: String, hasApp: Bool, hasPasskey: Bool)
   /// The first code of a new authenticator app, whose secret the page shows.
@@ -121,8 +124,16 @@ package enum AuthorizationStage: Sendable, Equatable {
   /// The flow of a second factor; nil in other stages.
   package var factorFlow: String? {
     switch self {
-    case .start, .mailedCode: nil
+    case .start, .mailedCode, .newPasskey: nil
     case .secondFactor(let flow, _, _), .enrollment(let flow, _, _): flow
+    }
+  }
+
+  /// The flow of a mailed code; nil in other stages.
+  package var codeFlow: String? {
+    switch self {
+    case .mailedCode(let flow, _), .newPasskey(let flow, _, _): flow
+    case .start, .secondFactor, .enrollment: nil
     }
   }
 
@@ -132,6 +143,11 @@ package enum AuthorizationStage: Sendable, Equatable {
     case .start: nil
     case .mailedCode(let flow, let isOfNewUser):
       ["name": "mailed_code", "flow": .string(flow), "new_user": .bool(isOfNewUser)]
+    case .newPasskey(let flow, let credential, let ceremony):
+      [
+        "name": "new_passkey", "flow": .string(flow), "credential": .string(credential),
+        "ceremony": .string(ceremony),
+      ]
     case .secondFactor(let flow, let hasApp, let hasPasskey):
       [
         "name": "second_factor", "flow": .string(flow), "app": .bool(hasApp),
@@ -152,6 +168,10 @@ package enum AuthorizationStage: Sendable, Equatable {
     case "mailed_code":
       guard let isOfNewUser = json["new_user"]?.bool else { return nil }
       self = .mailedCode(flow: flow, isOfNewUser: isOfNewUser)
+    case "new_passkey":
+      guard let credential = json["credential"]?.string, let ceremony = json["ceremony"]?.string
+      else { return nil }
+      self = .newPasskey(flow: flow, credential: credential, ceremony: ceremony)
     case "second_factor":
       self = .secondFactor(
         flow: flow, hasApp: json["app"]?.bool ?? true, hasPasskey: json["passkey"]?.bool ?? false)

@@ -81,6 +81,12 @@ package struct PasskeyCeremony: Sendable {
     registration = json["registration"]?.object.map(PasskeyRegistration.init)
   }
 
+  /// The address of the new user, and the flow of the code that was mailed there; nil without a code.
+  package var mailedCode: (email: String, flow: String)? {
+    guard let email = registration?.email, let flow = registration?.codeFlow else { return nil }
+    return (email, flow)
+  }
+
   /// Sends the row that uses the ceremony up.
   ///
   /// It outlives the ceremony also if the clocks of servers differ.

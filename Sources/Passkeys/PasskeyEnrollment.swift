@@ -137,6 +137,20 @@ extension Passkeys {
     }
   }
 
+  /// Verifies the new passkey of a registration whose code the user has not yet entered.
+  ///
+  /// - Returns: the address to which the code was mailed, and its flow.
+  /// - Throws: `.passkeyInvalid`, `.userVerificationMissing`, `.passkeyFlowExpired`, `.passkeysOff`.
+  package static func awaitCode(
+    _ credential: JSON, _ flow: String, _ context: RequestContext
+  ) throws(Failure) -> (email: String, flow: String) {
+    try requireOpen(context)
+    let ceremony = try PasskeyCeremony(flow, for: [.register], context)
+    try check(credential, ceremony, context)
+    guard let code = ceremony.mailedCode else { throw .passkeyFlowExpired }
+    return code
+  }
+
   /// Verifies the new passkey of a registration, which is not yet written.
   ///
   /// - Throws: `.passkeyInvalid`, `.userVerificationMissing`, `.passkeyFlowExpired`.

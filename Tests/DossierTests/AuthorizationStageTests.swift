@@ -8,6 +8,7 @@ import Testing
   @Test(arguments: [
     AuthorizationStage.start, .mailedCode(flow: "f", isOfNewUser: false),
     .mailedCode(flow: "f", isOfNewUser: true),
+    .newPasskey(flow: "f", credential: "{}", ceremony: "c"),
     .secondFactor(flow: "f", hasApp: false, hasPasskey: true),
     .enrollment(flow: "f", secret: "s", uri: "otpauth://totp/a"),
   ])
@@ -24,6 +25,7 @@ import Testing
     #"{"name":"enrollment","flow":"f"}"#, #"{"name":"enrollment","flow":"f","secret":"s"}"#,
     #"{"name":"enrollment","secret":"s","uri":"u"}"#, #"{"name":"mailed_code","flow":"f"}"#,
     #"{"name":"mailed_code","flow":7,"new_user":false}"#, #"{"name":"second_factor"}"#,
+    #"{"name":"new_passkey","flow":"f","credential":"{}"}"#,
     #"{"name":"second_factor","flow":null}"#, #"{"name":"other","flow":"f"}"#, #"{"flow":"f"}"#,
     #""second_factor""#, "[]", "null",
   ])

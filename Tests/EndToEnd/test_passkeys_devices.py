@@ -172,6 +172,45 @@ class OtherDevices(DeviceCase):
         self.assertEqual(self.came_back()["email"], email)
 
 
+class NewUsers(DeviceCase):
+    def test_an_app_that_verifies_first_asks_for_the_code_after_the_passkey(self):
+        self.settings(sign_up="verify_first")
+        email = self.own_email()
+        self.begin()
+        self.press("Create account")
+        # Without an address there is no code.
+        self.browser.find("form[data-passkey] button").click()
+        self.browser.wait(lambda: self.browser.script(
+            "return document.activeElement.id === 'email'"), "the focus")
+        self.browser.type("#email", email)
+        self.press("Sign up with a passkey")
+        self.assertEqual(self.heading(), "Verify your email address")
+        self.assertIn(email, self.browser.find("main").text)
+        self.assertEqual(len(self.credentials()), 1)
+        code = self.mailed_code(email)
+        self.send(code=f"{(int(code.replace(' ', '')) + 1) % 10 ** 8:08}")
+        self.assertEqual(len(self.browser.all(".error")), 1)
+        self.send(code=code)
+        user = self.came_back()
+        self.assertEqual([user["email"], user["email_verified"]], [email, True])
+        self.forget_session()
+        self.begin()
+        self.assertEqual(self.came_back()["sub"], user["sub"])
+
+    def test_a_known_address_gets_no_code(self):
+        email = self.sign_up_here()
+        self.settings(sign_up="verify_first")
+        self.forget_session()
+        self.begin()
+        self.press("Create account")
+        self.browser.type("#email", email)
+        self.press("Sign up with a passkey")
+        self.assertEqual(self.heading(), "Verify your email address")
+        self.send(code="00000000")
+        self.assertEqual(len(self.browser.all(".error")), 1)
+        self.assertEqual(self.codes(email), [])
+
+
 class NewPassword(PasskeyCase, HostedCase):
     """Without scripts."""
 

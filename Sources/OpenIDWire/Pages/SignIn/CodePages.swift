@@ -2,8 +2,10 @@ import Accounts
 import EventLoop
 import HTTP
 import HostedPages
+import JSON
 import OpenID
 import Pages
+import Passkeys
 import Runtime
 import Sessions
 import WireKit
@@ -36,9 +38,13 @@ import WireKit
   }
 
   private static func page(_ visit: Visit) async throws(Failure) -> Page? {
-    guard case .mailedCode(_, let isOfNewUser) = visit.state.stage else { return nil }
+    let isSignIn: Bool
+    switch visit.state.stage {
+    case .mailedCode(_, let isOfNewUser): isSignIn = !isOfNewUser
+    case .newPasskey: isSignIn = false
+    case .start, .secondFactor, .enrollment: return nil
+    }
     let methods = try visit.methods()
-    let isSignIn = !isOfNewUser
     return .mailCode(
       visit.target(.code),
       email: visit.email,
@@ -54,13 +60,24 @@ import WireKit
   private static func enter(
     _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
-    guard case .mailedCode(let flow, _) = visit.state.stage else { return .page(.signIn) }
+    guard let flow = visit.state.stage.codeFlow else { return .page(.signIn) }
     guard let code = form.code(digits: AuthenticationFlow.length) else {
       return .errors([form.malformedCode(digits: AuthenticationFlow.length)], on: .code)
     }
     return try await visit.signIn(on: .code, wrong: .mailCodeWrong, flow: flow) {
       () async throws(Failure) in
-      try await EmailCodes.signIn(code, flow, as: .pages, visit.context)
+      guard case .newPasskey(_, let text, let ceremony) = visit.state.stage else {
+        return try await EmailCodes.signIn(code, flow, as: .pages, visit.context)
+      }
+      guard let credential = try? JSON.parse(Array(text.utf8)) else {
+        throw .passkeyInvalid(reason: "the kept credential is no JSON")
+      }
+      do throws(Failure) {
+        return try await visit.register(by: credential, ceremony, code: code)
+      } catch .passkeyFlowExpired {
+        // The code has expired with it.
+        throw .invalidCode
+      }
     }
   }
 }

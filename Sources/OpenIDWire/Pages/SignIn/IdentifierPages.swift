@@ -131,7 +131,7 @@ import WireKit
       minimumPassword: visit.app.accountSettings.passwordMinLength,
       signIn: visit.link(.signIn),
       terms: visit.app.brandingSettings.terms,
-      passkey: try await visit.passkeySignUpForm(),
+      passkey: try visit.passkeySignUpForm(),
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )

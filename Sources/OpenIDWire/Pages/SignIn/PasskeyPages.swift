@@ -38,11 +38,22 @@ import WireKit
       guard try visit.takesPasskeySignUp else {
         return .errors([FormError(.signUpClosed)], on: .signIn)
       }
-      return try await visit.signIn(on: .signUp, wrong: .passkeyWrong) { () async throws(Failure) in
-        let (credential, flow) = try visit.call.passkey(of: form)
-        return try await Passkeys.register(
-          credential, flow, named: nil, code: nil, as: .pages, visit.context)
+      guard visit.app.accountSettings.signUp == .verifyFirst else {
+        return try await visit.signIn(on: .signUp, wrong: .passkeyWrong) {
+          () async throws(Failure) in
+          let (credential, flow) = try visit.call.passkey(of: form)
+          return try await visit.register(by: credential, flow)
+        }
       }
+      let errors = try await visit.call.errors(wrong: .passkeyWrong) { () async throws(Failure) in
+        let (credential, flow) = try visit.call.passkey(of: form)
+        let code = try Passkeys.awaitCode(credential, flow, visit.context)
+        visit.state.email = code.email
+        visit.state.stage = .newPasskey(
+          flow: code.flow, credential: String(decoding: credential.serialized(), as: UTF8.self),
+          ceremony: flow)
+      }
+      return errors.isEmpty ? .page(.code) : .errors(errors, on: .signUp)
     },
     SignInPages.handle("factor/passkey", "Complete a sign-in with a passkey") {
       (visit, form) async throws(Failure) in
@@ -146,24 +157,24 @@ extension Visit {
   }
 
   /// Returns the form that makes an account with a passkey; nil if the app takes none.
-  func passkeySignUpForm() async throws(Failure) -> PasskeyForm? {
+  ///
+  /// Its script gets the options for the address that the user has entered. With `verify_first`, they
+  /// mail a code.
+  func passkeySignUpForm() throws(Failure) -> PasskeyForm? {
     guard try takesPasskeySignUp else { return nil }
-    let none = PasskeyRegistration(email: nil, name: nil)
+    let domain: JSON = ["rp": ["id": .string(app.passkeySettings.relyingPartyID)]]
     var form = PasskeyForm(
-      try await Passkeys.beginRegistration(none, context), .create,
-      target(below: "sign-up/passkey"), .signUpWithPasskey)
+      target(below: "sign-up/passkey"), .create, flow: "",
+      options: String(decoding: domain.serialized(), as: UTF8.self), label: .signUpWithPasskey)
     form.renewal = LocalPath(checked: "/v1/register/passkey/options")
     return form
   }
 
   /// Whether a new user may have a passkey in place of a password.
-  ///
-  /// An app that verifies addresses first needs the mailed code, which no page asks for beside it.
   var takesPasskeySignUp: Bool {
     get throws(Failure) {
       let methods = try methods()
       return methods.takesSignUp && methods.takesPasskey
-        && app.accountSettings.signUp == .immediate
     }
   }
 
