@@ -77,11 +77,18 @@ package import WireKit
     )
     overview.canLink = !visit.app.connections.all.isEmpty
     overview.passkeys = summary.passkeys
+    let paths = Self.paths(visit, summary)
+    // The link of the mail needs an open password.
+    if summary.needsVerification, paths.address != nil, visit.app.accountSettings.isOpen(.password)
+    {
+      overview.verification = visit.target(AddressPages.verificationPath)
+    }
     return try await visit.response(
       signaling: .account(
         overview, back: try await visit.call.wayBack(),
-        paths: paths(visit, summary),
-        switchAccount: Destination(SwitchPages.path), signOut: visit.target("/account/sign-out")
+        paths: paths,
+        switchAccount: Destination(SwitchPages.path), signOut: visit.target("/account/sign-out"),
+        errors: visit.state.errors.pageErrors
       )
     )
   }

@@ -17,9 +17,18 @@ import WireKit
   nonisolated static let path = "/account/address"
   private nonisolated static let codePath = "/account/address/code"
   private nonisolated static let sendPath = "/account/address/send"
+  nonisolated static let verificationPath = "/account/address/verify"
   private nonisolated static let page = LocalPath(checked: path)
 
   nonisolated static let routes = [
+    AccountVisit.handle(
+      verificationPath, from: .account, isOnce: true, "Mail a link that verifies the address"
+    ) { (visit, _) async throws(Failure) in
+      let errors = try await visit.call.errors(wrong: .emailMalformed) { () async throws(Failure) in
+        try await Emails.requestVerification(of: visit.browserUser.email ?? "", visit.context)
+      }
+      return try visit.response(to: errors, of: .account, notice: .verificationLinkSent)
+    },
     AccountVisit.show(path, isFresh: true, "Show the form of a new address") {
       (visit) async throws(Failure) in
       visit.response(

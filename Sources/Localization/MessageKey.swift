@@ -72,6 +72,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
     removePasskey, removePasskeyText
   case signInWithPasskey, signUpWithPasskey, usePasskey, passkeyStepIntroduction, passkeyOnDevice
   case passkeyOffer, passkeyOfferText, remindLater, notOnThisDevice, passkeysLeft
+  case verificationNeeded, verificationLinkSent
   case upload, removePicture, changeAddress, changeAddressIntroduction
   case addAddress, addAddressIntroduction
   case changePassword, changePasswordText

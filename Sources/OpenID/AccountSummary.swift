@@ -28,6 +28,14 @@ package struct AccountSummary: RowDecodable {
     passkeys = try row.int(22)
   }
 
+  /// Whether the user signs in with passkeys only, and has an address that is not verified.
+  ///
+  /// Without their device, such users cannot come back: a mail would take the account over.
+  package var needsVerification: Bool {
+    passkeys > 0 && !hasPassword && linkedIdentities == 0 && profile.email != nil
+      && !profile.isEmailVerified
+  }
+
   /// Adds the read of a user's summary to a batch; it throws `.sessionEnded`.
   @EventLoop package static func addRead(
     of user: UserID, to batch: inout ReadBatch, _ context: RequestContext

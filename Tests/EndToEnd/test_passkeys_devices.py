@@ -210,6 +210,31 @@ class NewUsers(DeviceCase):
         self.assertEqual(len(self.browser.all(".error")), 1)
         self.assertEqual(self.codes(email), [])
 
+    def test_a_user_with_a_passkey_only_is_asked_to_verify_the_address(self):
+        email = self.own_email()
+        self.open("/account")
+        self.press("Create account")
+        self.browser.type("#email", email)
+        self.press("Sign up with a passkey")
+        needed = "Verify your email address. Otherwise"
+        self.assertIn(needed, self.browser.find(".notice.warning").text)
+        self.assertEqual(self.browser.faults_of_views(), [])
+        self.site.mailed(email, "ds_verify")
+        self.press("Verify")
+        self.assertIn("We've sent a link", self.browser.find(".notice.success").text)
+        self.open(self.link(email, "ds_verify", 2))
+        self.press("Verify email address")
+        self.assertEqual(self.heading(), "Email address verified")
+        self.open("/account")
+        self.assertNotIn(needed, self.browser.find("main").text)
+        # Without passwords, no mail verifies an address.
+        self.site.sql(f"update users set email_verified = false where email = '{email}'")
+        self.open("/account")
+        self.assertIn(needed, self.browser.find("main").text)
+        self.settings(password=False)
+        self.open("/account")
+        self.assertNotIn(needed, self.browser.find("main").text)
+
 
 class NewPassword(PasskeyCase, HostedCase):
     """Without scripts."""

@@ -49,8 +49,23 @@ extension Fixtures {
     )
   }
 
+  /// A user who signs in with passkeys only.
+  private var passkeyOverview: AccountOverview {
+    var overview = bareOverview
+    (overview.passkeys, overview.verification) = (1, target("/account/address/verify"))
+    return overview
+  }
+
+  /// The same page as the browser gets it, with what its script tells managers of passkeys.
+  private var signalingPage: Page {
+    var page = Page.account(passkeyOverview, paths: Self.paths, signOut: target())
+    page.automation = .signal(text(#"{"rpId":"id.example"}"#))
+    return page
+  }
+
   var accountPages: [(name: String, page: Page)] {
     [
+      ("account-passkey", signalingPage),
       ("account", .account(overview, paths: Self.paths, signOut: target())),
       ("account-nameless", .account(namelessOverview, paths: Self.paths, signOut: target())),
       ("account-bare", .account(bareOverview, paths: AccountPaths(), signOut: target())),

@@ -17,6 +17,8 @@ package struct AccountOverview: Sendable {
   /// Whether accounts of issuers can be linked, so that the row is shown without any.
   package var canLink = false
   package var applications: Int
+  /// The form that mails a link to verify the address; nil unless the user is asked for it.
+  package var verification: FormTarget?
 
   package init(
     person: Person, language: String? = nil, zone: String? = nil, isVerified: Bool,
@@ -59,10 +61,14 @@ extension Page {
   /// - `switchAccount`: the account chooser.
   package static func account(
     _ account: AccountOverview, back: Link? = nil, paths: AccountPaths,
-    switchAccount: Destination? = nil, signOut: FormTarget
+    switchAccount: Destination? = nil, signOut: FormTarget, errors: [PageError] = []
   ) -> Page {
     var page = accountPage(.account)
     page.back = back
+    page.errors = errors
+    if account.verification != nil {
+      page.notices = [Notice(.warning, .message(.verificationNeeded))]
+    }
     let parts: [(title: MessageKey, rows: [Row])] = [
       (.profile, profileRows(account, paths)), (.signInMethods, signInRows(account, paths)),
       (.access, accessRows(account, paths)), (.data, dataRows(paths)),
@@ -99,6 +105,9 @@ extension Page {
     if email != nil {
       address.badge = .message(account.isVerified ? .verified : .unverified)
       address.isWarning = !account.isVerified
+    }
+    if let target = account.verification {
+      address.actions.append(.button(Button(.message(.verify), style: .secondary), target))
     }
     let details = [account.person.name, account.language, account.zone].compactMap(\.self)
     let profile = Row(
