@@ -1,6 +1,6 @@
 """Passkeys on the pages in Chromium, with its virtual authenticator.
 
-It answers without a prompt. A request that fills the field of the address is answered as soon as the
+A request that fills the field of the address is answered as soon as the
 page is open, if the authenticator has a passkey.
 """
 
@@ -13,13 +13,14 @@ from browser import Pages
 from hosted import PASSWORD
 from hosted_browser import BrowserCase
 from openid import OpenIDCase, Party
+from passkey_device import DeviceCase
 from passkeys import RP_ID
 
 OFFER = "Log in faster on this device"
 SIGN_IN = "Sign in with a passkey"
 
 
-class PasskeyBrowserCase(OpenIDCase, BrowserCase):
+class PasskeyBrowserCase(DeviceCase, OpenIDCase, BrowserCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -38,26 +39,7 @@ class PasskeyBrowserCase(OpenIDCase, BrowserCase):
         super().setUp()
         # An address of IP is no domain of passkeys.
         self.server = f"http://localhost:{self.site.port}"
-        self.cdp("WebAuthn.enable")
-        self.device = self.new_device()
-
-    def cdp(self, command, **parameters):
-        return self.browser.driver.execute_cdp_cmd(command, parameters)
-
-    def new_device(self, **options):
-        """Adds an authenticator of the browser's own device."""
-        return self.cdp("WebAuthn.addVirtualAuthenticator", options={
-            "protocol": "ctap2", "transport": "internal", "hasResidentKey": True,
-            "hasUserVerification": True, "isUserVerified": True,
-            "automaticPresenceSimulation": True, **options})["authenticatorId"]
-
-    def credentials(self):
-        return self.cdp("WebAuthn.getCredentials", authenticatorId=self.device)["credentials"]
-
-    def lock(self, is_locked):
-        """Lets the device refuse its user, as after a cancelled prompt."""
-        self.cdp("WebAuthn.setUserVerified", authenticatorId=self.device,
-                 isUserVerified=not is_locked)
+        self.enable_device()
 
     def forget_session(self):
         """Deletes the cookies, and so signs out; the passkeys stay."""

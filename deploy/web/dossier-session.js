@@ -42,6 +42,8 @@ export class Session {
   // The tokens of this page, if the device is in a cookie.
   #tokens = /** @type {Record<string, Tokens>} */ ({});
   #last = /** @type {Promise<unknown>} */ (Promise.resolve());
+  // Runs when a user has become the user of this page.
+  onSignIn = () => {};
 
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
@@ -154,7 +156,10 @@ export class Session {
       secret: grant.device_secret ?? secret,
       tokens: { ...tokens, [user]: { access, refresh, expires, client, hint } },
     };
-    if (isChosen) this.#page.setItem(this.name, user);
+    if (isChosen) {
+      this.#page.setItem(this.name, user);
+      this.onSignIn();
+    }
     return user;
   }
 

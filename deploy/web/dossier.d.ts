@@ -11,7 +11,8 @@ export class DossierError extends Error {
   constructor(problem: Problem, more?: { retryAfter?: number; cause?: unknown });
   /**
    * Stable; the reference lists the codes. Without a response it is "unreachable", "not_logged_in",
-   * or "validation_failed" for a call that cannot be sent.
+   * or "validation_failed" for a call that cannot be sent. If the browser gives no passkey, it is
+   * "cancelled", "passkey_exists" or "passkeys_unavailable".
    */
   code: string;
   /** The HTTP status; 0 without a response. */
@@ -88,6 +89,25 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
    * them to the user once.
    */
   confirmSecondFactor(id: string, code: string): Promise<string[]>;
+
+  /**
+   * Signs in with a passkey, which the browser asks for: call it when the user presses a button. The
+   * error "cancelled" needs no message. After "passkey_unknown", the browser forgets the passkey.
+   */
+  signInWithPasskey(): Promise<string>;
+  /**
+   * Offers the passkeys of the device in the field that has `autocomplete="username webauthn"`. Call it
+   * when the page shows the field. Returns the user's id after a sign-in with a passkey; null after
+   * another sign-in of this client, an abort of `signal`, or if the browser has no such offer. After
+   * an error that the user shall see, call it again.
+   */
+  autofillPasskey(options?: { signal?: AbortSignal }): Promise<string | null>;
+  /**
+   * Makes a passkey for the user of this page, who needs a recent sign-in. `name` is by default that
+   * of the browser. A guest keeps the id and the data. This page continues in a new session. With
+   * the error "passkey_exists", the device has one already.
+   */
+  addPasskey(options?: { name?: string }): Promise<void>;
 
   /** Sends a mail with a token that verifies the address. */
   requestVerification(email: string): Promise<void>;
