@@ -104,7 +104,7 @@ struct RouteExamples {
   private func script(_ operation: Operation) -> String? {
     let route = operation.route
     if let call = ClientCalls.all[route.name] { return "await dossier.\(call);" }
-    guard case .user = route.access, !ClientCalls.none.contains(route.name) else { return nil }
+    guard case .user = route.access else { return nil }
     var options: [String] = []
     if let type = route.body.mediaTypes.first {
       options.append("body: \(body(operation)?.lines(indentedBy: "  ") ?? "file")")
@@ -136,15 +136,14 @@ extension Access {
 /// These members store the tokens of a response, and forget sessions that have ended. A page that used
 /// `request` instead would be signed out. Routes that are not listed are called with `request`.
 enum ClientCalls {
-  /// The routes whose tokens no member stores yet, so that a call would lose the session.
-  static let none: Set = ["POST /v1/me/passkeys"]
-
   static let all: [String: String] = [
     "POST /v1/login/anonymous": "signInAnonymously()",
     "POST /v1/register": #"register("katherine@example.com", "correct horse battery")"#,
     "POST /v1/login/password": #"signIn("ada@example.org", "correct horse battery")"#,
     "POST /v1/login/jwt": #"signInWithToken("\#(Example.issuerToken)")"#,
     "POST /v1/login/api-key": #"signInWithKey("\#(Example.keyOfUser)")"#,
+    "POST /v1/login/passkey": "signInWithPasskey()",
+    "POST /v1/me/passkeys": #"addPasskey({ name: "Ada's phone" })"#,
     "POST /v1/reauthenticate":
       #"reauthenticate({ provider: "password", password: "correct horse battery" })"#,
     "POST /v1/logout": "signOut()",
