@@ -280,8 +280,8 @@ let package = Package(
       name: "Transfer",
       dependencies: [
         "IdentitySubjects", "Permissions",
-        "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes",
-        "Postgres", "Runtime", "Sessions", "Tenancy",
+        "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "Passkeys",
+        "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy", "WebAuthn",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain + unchecked

@@ -323,6 +323,8 @@ extension Shape {
     ),
     "totp_secrets": .list(of: .text.like("JBSWY3DPEHPK3PXP"), atMost: SecondFactors.limit)
       .saying("secrets of authenticator apps, in base32"),
+    "passkeys": .list(of: .object, atMost: 100).saying(
+      "passkeys for the app's passkey_rp_id, as dossier user export --all writes them"),
     "foreign_id": .text(3...ForeignIDs.longest).saying("the id that clients of Auth0 know")
       .like("auth0|65f1c0de"),
     "blocked": .flag, "created_at": .time(Example.registered),

@@ -235,5 +235,5 @@ extension IdentityID {
   /// Makes the id of a passkey, which follows from its credential id.
   ///
   /// So a sign-in finds it by its primary key, and `identity_subjects` has it once for an app.
-  init(ofCredential id: [UInt8]) { self.init(hashing: id.base64URL) }
+  package init(ofCredential id: [UInt8]) { self.init(hashing: id.base64URL) }
 }

@@ -67,7 +67,9 @@ package struct AuthenticationResponse: Sendable {
     signature = try credential.bytes("signature", 1...Self.signatureLimit)
     let handle = credential.response["userHandle"]
     let isStated = handle != nil && handle != .null
-    userHandle = isStated ? try credential.bytes("userHandle", 1...64) : nil
+    userHandle =
+      isStated
+      ? try credential.bytes("userHandle", CredentialRecord.userHandleLengths) : nil
   }
 }
 

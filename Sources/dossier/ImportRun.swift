@@ -40,6 +40,7 @@ struct ImportRequest: Sendable {
   private let line = ProgressLine()
   private let stringLimit: Int
   private let mixesScripts: Bool
+  private let passkeys: PasskeyRules
   /// The reader of foreign lines.
   ///
   /// Nil for Dossier's own format.
@@ -70,6 +71,7 @@ struct ImportRequest: Sendable {
     reader = try LineReader(opening: request.source, boundTo: hashes)
     stringLimit = record.app.documentSettings.propertyStringLength
     mixesScripts = record.app.accountSettings.allowsMixedScripts
+    passkeys = PasskeyRules(of: record.app)
     schemas = try await context.run { context async throws(Failure) in
       try await Schemas.current(of: record.id, context)
     }
@@ -137,12 +139,14 @@ struct ImportRequest: Sendable {
       guard let line = try foreign?.translated(text) else {
         return .success(
           try ImportedUser(
-            text, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas
+            text, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas,
+            passkeys: passkeys
           )
         )
       }
       var user = try ImportedUser(
-        line.row, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas
+        line.row, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas,
+        passkeys: passkeys
       )
       (user.roles, user.leftOut) = (line.roles, line.leftOut)
       return .success(user)
@@ -268,9 +272,14 @@ extension ImportRequest {
       let roles = Dictionary(
         listed.map { (ByteString($0.name), $0.id) }, uniquingKeysWith: { first, _ in first }
       )
-      guard let path = hashes else { return (Auth0Reader(issuers: named, roles: roles), nil) }
+      let passkeys = PasskeyRules(of: app)
+      guard let path = hashes else {
+        return (Auth0Reader(issuers: named, roles: roles, passkeys: passkeys), nil)
+      }
       let (found, digest) = try await Self.hashes(in: path)
-      return (Auth0Reader(issuers: named, roles: roles, hashes: found), digest)
+      return (
+        Auth0Reader(issuers: named, roles: roles, passkeys: passkeys, hashes: found), digest
+      )
     }
   }
 

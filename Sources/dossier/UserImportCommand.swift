@@ -22,6 +22,8 @@ struct UserImportCommand: ParsableCommand {
                         Dossier replaces it by its own hash at the first sign-in. With null, or with
                         an address and no identities, the user chooses a password by mail
         totp_secrets    base32 secrets of authenticator apps, for users who have none
+        passkeys        [{"credential_id", "public_key", "user_handle": base64url, ...}], as export
+                        --all writes them, for the app's passkey_rp_id; public_key is COSE's format
         name given_name family_name nickname phone locale zone
         blocked         true or false
         created_at last_login_at login_count    2025-04-30T12:00:00Z and a number; for new users
@@ -61,7 +63,8 @@ struct UserImportCommand: ParsableCommand {
       first (dossier connection create google ...), and other issuers under the names of Auth0's \
       connections (dossier issuer create NAME ...). \
       user_id stays the sub of the user, and user_metadata becomes metadata. mfa_factors contains \
-      the secrets of authenticator apps. A user is created without the parts that Dossier cannot \
+      the secrets of authenticator apps, and authentication_methods passkeys, as Auth0's Management \
+      API lists them for each user. A user is created without the parts that Dossier cannot \
       take. The results list these parts in left_out, with the reason. A user without an address and \
       without an identity of an issuer fails with no_login_method.
 

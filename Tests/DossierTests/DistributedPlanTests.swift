@@ -12,7 +12,8 @@ struct DistributedPlanTests {
   /// Statements that insert rows of many keys, which the coordinator distributes.
   static let ofRows = [
     "apps.add_hosts", "imports.create", "imports.passwords", "imports.identities",
-    "imports.claims", "imports.roles", "imports.documents", "imports.move_events",
+    "imports.passkeys", "imports.claims", "imports.roles", "imports.documents",
+    "imports.move_events",
   ]
   /// A statement that Citus runs, and cannot explain with parameters.
   static let unexplained = "imports.move_events"

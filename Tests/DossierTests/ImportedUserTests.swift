@@ -44,6 +44,7 @@ import Testing
     (#"{"totp_secrets":["","","","","",""]}"#, "/totp_secrets type"),
     (#"{"totp_secrets":["GEZDGNBVGY3TQOJQ","GEZDGNBV"]}"#, "/totp_secrets/1 secret"),
     (#"{"identities":[{"provider":"auth0","subject":"x"}]}"#, "/identities/0/provider provider"),
+    (#"{"passkeys":{}}"#, "/passkeys type"), (#"{"passkeys":[{}]}"#, "/passkeys too_many_passkeys"),
     (#"{"identities":{}}"#, "/identities type"), (#"{"identities":[1]}"#, "/identities/0 type"),
     (#"{"identities":[{"provider":"email","subject":"x"}]}"#, "/identities/0/provider provider"),
     (#"{"identities":[{"provider":"jwt:a","subject":""}]}"#, "/identities/0/subject length"),
@@ -76,4 +77,45 @@ import Testing
     #"{"identities":[{"provider":"jwt:a","subject":"1"},{"provider":"jwt:a","subject":"2"}]}"#,
   ])
   func `a valid line is accepted`(text: String) { #expect(faults(text) == []) }
+
+  @Test(
+    arguments: [
+      (#"{\#(passkey)}"#, []),
+      (
+        #"{\#(passkey),"rp_id":"example.com","sign_count":4294967295,"transports":["usb","other"],"#
+          + #""aaguid":"fbfc3007-154e-4ecc-8c0b-6e020557d7bd","backup_eligible":true,"#
+          + #""backed_up":true,"name":"Key","created_at":"2025-01-02T03:04:05Z","last_used_at":"2025-01-02T03:04:05Z"}"#,
+        []
+      ),
+      (#"{\#(passkey),"rp_id":"Example.com"}"#, ["/rp_id rp_id"]),
+      (
+        #"{\#(passkey),"sign_count":4294967296,"more":1}"#,
+        ["/sign_count type", "/more unknown_member"]
+      ),
+      (#"{\#(passkey),"transports":[1],"aaguid":"00"}"#, ["/aaguid type", "/transports type"]),
+      (#"{\#(passkey),"name":"","created_at":"soon"}"#, ["/name length", "/created_at time"]),
+      (#"{\#(passkey),"backed_up":true}"#, [" passkey"]),
+      (#"{\#(passkey),"backed_up":1}"#, ["/backed_up type"]),
+      (
+        #"{"credential_id":"AA==","user_handle":""}"#,
+        ["/credential_id base64url", "/public_key base64url"]
+      ),
+      ("[]", [" type"]),
+    ] as [(String, [String])])
+  func `a passkey must fit the app, and have a key`(text: String, expected: [String]) {
+    do throws(Failure) {
+      _ = try ImportedUser(
+        Array(#"{"passkeys":[\#(text)]}"#.utf8), stringLimit: 128,
+        passkeys: PasskeyRules(relyingPartyID: "example.com", limit: 1))
+      #expect(expected == [])
+    } catch {
+      let place = "/passkeys/0"
+      #expect(error.faults.map { "\($0.place.dropFirst(place.count)) \($0.code)" } == expected)
+    }
+  }
 }
+
+/// The members of a passkey that a line must have, with a key of Ed25519.
+private let passkey =
+  #""credential_id":"AAAA","user_handle":"AAAA","#
+  + #""public_key":"pAEBAycgBiFYIDtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop""#

@@ -10,13 +10,15 @@ package struct Auth0Reader: ForeignReader {
   let issuers: [String: String]
   /// The roles of the app, by name.
   let roles: [ByteString: RoleID]
+  let passkeys: PasskeyRules
   let hashes: Auth0Hashes
 
   package init(
-    issuers: [String: String], roles: [ByteString: RoleID] = [:],
+    issuers: [String: String], roles: [ByteString: RoleID] = [:], passkeys: PasskeyRules = .none,
     hashes: Auth0Hashes = Auth0Hashes()
   ) {
-    (self.issuers, self.roles, self.hashes) = (issuers, roles, hashes)
+    (self.issuers, self.roles, self.passkeys) = (issuers, roles, passkeys)
+    self.hashes = hashes
   }
 
   package func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine {
@@ -32,9 +34,10 @@ package struct Auth0Reader: ForeignReader {
     user.takeHistory()
     user.takeDocuments()
     user.takeFactors()
+    user.takePasskeys()
     user.takeRoles()
-    guard user.row["email"] != nil || user.row["identities"] != nil else {
-      let rule = "A user needs an email address, or an identity of an issuer of the app."
+    guard ["email", "identities", "passkeys"].contains(where: { user.row[$0] != nil }) else {
+      let rule = "A user needs an email address, a passkey, or an identity of an issuer of the app."
       throw .invalid(user.leftOut + [FieldError("/email", "no_login_method", rule)])
     }
     return TranslatedLine(user.row, roles: user.roles, leftOut: user.leftOut)

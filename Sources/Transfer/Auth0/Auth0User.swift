@@ -239,7 +239,8 @@ extension Auth0User {
     "family_name", "nickname", "phone_number", "phone_verified", "locale", "username", "picture",
     "blocked", "created_at", "updated_at", "last_login", "last_ip", "logins_count",
     "user_metadata", "app_metadata", "mfa_factors", "multifactor", "multifactor_last_modified",
-    "roles", "passwordHash", "password_hash", "custom_password_hash", "last_password_reset",
+    "authentication_methods", "roles", "passwordHash", "password_hash", "custom_password_hash",
+    "last_password_reset",
     "password_set_date", "tenant", "connection", "identifiers",
   ]
 

@@ -95,6 +95,15 @@ package enum UserExportQueries {
           'password_hash', case when $4::boolean then i.password_hash end)) order by i.created_at, i.identity_id)
         from identities i where i.user_id = u.user_id
           and i.provider not in ('anonymous', 'api-key', 'passkey')), '')
+      || coalesce((select ',"passkeys":' || json_agg(json_strip_nulls(json_build_object(
+          'credential_id', \(.base64URL("k.credential")),
+          'public_key', \(.base64URL("k.public_key")),
+          'user_handle', \(.base64URL("k.user_handle")), 'rp_id', k.rp_id,
+          'sign_count', nullif(k.sign_count, 0), 'backup_eligible', k.backup_eligible,
+          'backed_up', k.backed_up, 'transports', string_to_array(nullif(k.transports, ''), ' '),
+          'aaguid', encode(k.aaguid, 'hex')::uuid, 'name', k.name, 'created_at', k.created_at,
+          'last_used_at', k.last_used_at)) order by k.created_at, k.passkey_id)
+        from passkeys k where k.user_id = u.user_id), '')
       || coalesce((select string_agg(',"' || d.kind || '":' || d.body::text, '' order by d.kind)
         from documents d where d.user_id = u.user_id and d.deleted_at is null), '')
       || coalesce((select ',"properties":' || json_object_agg(p.key, p.value::json order by p.key)
@@ -104,4 +113,11 @@ package enum UserExportQueries {
     where u.app_id = $1 and u.user_id > coalesce($2, '')
     order by u.user_id limit $3::bigint
     """)
+}
+
+extension SQL {
+  /// Returns bytes as base64url without padding.
+  fileprivate static func base64URL(_ bytes: SQL) -> SQL {
+    "translate(encode(\(bytes), 'base64'), E'+/=\\n', '-_')"
+  }
 }

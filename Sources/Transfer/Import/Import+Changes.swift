@@ -129,6 +129,21 @@ extension ImportQueries {
       subject text, profile jsonb, place bigint)
     """)
 
+  /// Adds passkeys; bytes are in hexadecimal.
+  static let passkeys = Statement<NoRow, TextBytes>(
+    "imports.passkeys",
+    """
+    insert into passkeys (user_id, passkey_id, credential, public_key, user_handle, aaguid, rp_id,
+      transports, sign_count, backup_eligible, backed_up, name, created_at, last_used_at)
+    select r.user_id, r.passkey_id, decode(r.credential, 'hex'), decode(r.public_key, 'hex'),
+      decode(r.user_handle, 'hex'), decode(r.aaguid, 'hex'), r.rp_id, r.transports, r.sign_count,
+      r.backup_eligible, r.backed_up, r.name, coalesce(r.created_at, now()), r.last_used_at
+    from jsonb_to_recordset($1::jsonb) as r (user_id text, passkey_id text, credential text,
+      public_key text, user_handle text, aaguid text, rp_id text, transports text,
+      sign_count bigint, backup_eligible boolean, backed_up boolean, name text,
+      created_at timestamptz, last_used_at timestamptz)
+    """)
+
   /// Gives subjects to users; returns no row for one that another user has.
   ///
   /// A former address can return to its user. An address that its user has registered does not

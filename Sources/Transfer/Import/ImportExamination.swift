@@ -60,6 +60,9 @@ import Sessions
       for identity in row.subjects {
         names[identity.provider, default: []].insert(ByteString(identity.subject))
       }
+      for passkey in row.passkeys {
+        names[.passkey, default: []].insert(ByteString(passkey.id.text))
+      }
       if let id = row.id {
         ids.insert(id)
         names[.foreign, default: []].insert(ByteString(ForeignIDs.id(of: id)))

@@ -21,6 +21,10 @@ struct ImportMatch {
   private(set) var formerHolder: UserID?
   /// The users of its identities, and of its foreign id.
   private(set) var owners: [UserID?] = []
+  /// The users of its passkeys.
+  ///
+  /// They do not identify the user of the row: anyone can register a credential id that they know.
+  private(set) var passkeyOwners: [UserID?] = []
   /// The users of the app whom the row names, or who have its address or one of its identities.
   private(set) var existing: [StoredUser] = []
 
@@ -81,6 +85,7 @@ struct ImportMatch {
       else { return nil }
       return user.id
     }
+    passkeyOwners = row.passkeys.map { subjects[.passkey]?[ByteString($0.id.text)]?.user }
     existing = Set([own?.id, holder] + owners).compactMap { $0.flatMap { users[$0] } }
       .filter { $0.app == app }
   }
@@ -148,6 +153,10 @@ enum ImportAction {
           : FieldError("/foreign_id", "foreign_id_taken", "Another user has this foreign id.")
       )
     }
+    for (index, owner) in found.passkeyOwners.enumerated() where owner != nil && owner != known {
+      let rule = "Another user has this passkey."
+      faults.append(FieldError("/passkeys/\(index)", "passkey_taken", rule))
+    }
     guard let user = found.existing.first(where: { $0.id == known }) else {
       if existing == .require {
         faults.append(
@@ -163,6 +172,13 @@ enum ImportAction {
       self = .fail(user.id, [FieldError(place, "exists", "This user already exists.")])
     case .skip: self = .skip(user.id)
     case .update, .require:
+      let own = Set(row.passkeys.map { ByteString($0.id.text) })
+      let others = user.identities.count(where: {
+        $0.provider == .passkey && !own.contains(ByteString($0.subject))
+      })
+      if !own.isEmpty, own.count + others > row.passkeyRules.limit {
+        faults.append(row.passkeyRules.fault(at: "/passkeys"))
+      }
       let wasVerified = found.holder == user.id && found.address == .verified
       self = faults.isEmpty ? .update(user, wasVerified: wasVerified) : .fail(user.id, faults)
     }
@@ -176,6 +192,7 @@ struct BatchConflictKeys {
   /// Returns whether the row shares no key with earlier rows, and then adds its keys.
   mutating func take(_ row: ImportedUser, _ found: ImportMatch) -> Bool {
     var own = Set(row.subjects.map { ByteString("\($0.provider.text) \($0.subject)") })
+    for passkey in row.passkeys { own.insert(ByteString("passkey \(passkey.id)")) }
     if let id = row.id { own.insert(ByteString(id.text)) }
     if let key = found.emailKey { own.insert(ByteString("email \(key)")) }
     for user in [found.holder] + found.owners {

@@ -76,6 +76,7 @@ struct ImportWrite {
 struct ImportedCredentials {
   private(set) var passwords: [JSON] = []
   private(set) var identities: [JSON] = []
+  private(set) var passkeys: [JSON] = []
   private var claims: [(subject: Subject, row: JSON)] = []
   /// Existing users whose identity of an address changes, and the keys of the addresses.
   private(set) var readdressed: [(user: UserID, key: String)] = []
@@ -127,6 +128,20 @@ struct ImportedCredentials {
       added.append(id)
       claim(Subject(ofIdentityAt: identity.provider, identity.subject), for: write.user, id)
     }
+    for passkey in row.passkeys {
+      let name = passkey.id.text
+      let isStored = stored.contains {
+        $0.provider == .passkey && $0.subject.hasSameBytes(as: name)
+      }
+      if isStored { continue }
+      let identity = ImportedUser.Identity(provider: .passkey, subject: name)
+      added.append(add(identity, passkey.id, of: write.user))
+      claim(Subject(ofIdentityAt: .passkey, name), for: write.user, passkey.id)
+      var columns = passkey.columns
+      columns["user_id"] = .string(write.user.text)
+      columns["passkey_id"] = .string(name)
+      passkeys.append(.object(columns))
+    }
     if let key = write.emailKey {
       let other = stored.first { $0.provider != .anonymous }?.id
       let isNew = own == nil && row.addressProvider != nil
@@ -150,8 +165,9 @@ struct ImportedCredentials {
     }
   }
 
-  private mutating func add(_ identity: ImportedUser.Identity, of user: UserID) -> IdentityID {
-    let id = IdentityID()
+  private mutating func add(
+    _ identity: ImportedUser.Identity, _ id: IdentityID = IdentityID(), of user: UserID
+  ) -> IdentityID {
     identities.append([
       "user_id": .string(user.text), "identity_id": .string(id.text),
       "provider": .string(identity.provider.text), "subject": .string(identity.subject),

@@ -33,6 +33,7 @@ import Tenancy
       sent.append(transaction.send(ImportQueries.readdress, user, key))
     }
     sent += send(ImportQueries.identities, credentials.identities)
+    sent += send(ImportQueries.passkeys, credentials.passkeys)
     let subjects = credentials.subjects
     for write in writes {
       guard let holder = write.formerHolder, let key = write.emailKey else { continue }

@@ -11,9 +11,10 @@ package import Tenancy
 
 /// A user in a line of an import; absent members stay unchanged.
 ///
-/// Members: `id`, `foreign_id`, `email`, `email_verified`, `password_hash`, `totp_secrets`, those of
-/// the profile that its user may change, `picture_url`, `blocked`, `created_at`, `last_login_at`,
-/// `login_count`, `identities`, `metadata`, `app_metadata`, `custom_data`, `properties`.
+/// Members: `id`, `foreign_id`, `email`, `email_verified`, `password_hash`, `totp_secrets`,
+/// `passkeys`, those of the profile that its user may change, `picture_url`, `blocked`, `created_at`,
+/// `last_login_at`, `login_count`, `identities`, `metadata`, `app_metadata`, `custom_data`,
+/// `properties`.
 package struct ImportedUser: Sendable {
   package enum Password: Sendable, Equatable {
     /// The line has no password.
@@ -57,6 +58,8 @@ package struct ImportedUser: Sendable {
   private(set) var addressIdentity: Identity?
   /// The secrets of authenticator apps.
   private(set) var totpSecrets: [[UInt8]] = []
+  private(set) var passkeys: [ImportedPasskey] = []
+  let passkeyRules: PasskeyRules
   /// The roles of a foreign line.
   package var roles: [RoleID] = []
   /// The parts of a foreign line that are not in this user, with the reasons.
@@ -88,7 +91,7 @@ package struct ImportedUser: Sendable {
   /// How the user signs in by its address: with a password, or with mailed codes; nil for neither.
   var addressProvider: IdentityProvider? { hasPassword ? .password : addressIdentity?.provider }
   /// Whether the row has a login method.
-  var signsIn: Bool { addressProvider != nil || !identities.isEmpty }
+  var signsIn: Bool { addressProvider != nil || !identities.isEmpty || !passkeys.isEmpty }
 
   /// Limits for lines: exports may contain longer plain numbers, stored before there was a limit.
   private static let limits = JSONLimits(
@@ -103,10 +106,11 @@ package struct ImportedUser: Sendable {
   ///   - stringLimit: the greatest length of a property's string, in characters.
   ///   - mixesScripts: whether the app accepts addresses with mixed scripts.
   ///   - schemas: the schemas of the documents.
+  ///   - passkeys: the app's rules for passkeys.
   /// - Throws: `.invalid`, with every fault; `.internalError` if a schema is unusable.
   package init(
     _ text: [UInt8], stringLimit: Int, mixesScripts: Bool = false,
-    schemas: DocumentSchemas = DocumentSchemas()
+    schemas: DocumentSchemas = DocumentSchemas(), passkeys: PasskeyRules = .none
   ) throws(Failure) {
     let json: JSON
     do throws(JSONError) {
@@ -114,16 +118,19 @@ package struct ImportedUser: Sendable {
     } catch {
       throw .invalid([FieldError(error)])
     }
-    try self.init(json, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas)
+    try self.init(
+      json, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas,
+      passkeys: passkeys)
   }
 
   /// Reads a user from parsed JSON.
   ///
   /// - Throws: as for a line.
   package init(
-    _ json: JSON, stringLimit: Int, mixesScripts: Bool, schemas: DocumentSchemas
+    _ json: JSON, stringLimit: Int, mixesScripts: Bool, schemas: DocumentSchemas,
+    passkeys: PasskeyRules = .none
   ) throws(Failure) {
-    self.mixesScripts = mixesScripts
+    (self.mixesScripts, passkeyRules) = (mixesScripts, passkeys)
     guard let object = json.object else {
       throw .invalid([FieldError("", "type", "A user must be an object.")])
     }
@@ -185,6 +192,10 @@ package struct ImportedUser: Sendable {
     case "totp_secrets":
       let (secrets, faults) = Self.secrets(in: value, at: place)
       totpSecrets = secrets
+      return faults
+    case "passkeys":
+      let (all, faults) = ImportedPasskey.list(in: value, at: place, passkeyRules)
+      passkeys = all
       return faults
     case "identities":
       let (all, faults) = Self.identities(in: value, at: place)

@@ -25,10 +25,12 @@ package struct NewUser: Sendable {
     let stringLimit = app.documentSettings.propertyStringLength
     let mixesScripts = app.accountSettings.allowsMixedScripts
     let schemas = app.schemas
+    let passkeys = PasskeyRules(of: app)
     do throws(Failure) {
       row = try await context.calculate(on: .max) { [members] () throws(Failure) in
         try ImportedUser(
-          members, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas
+          members, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas,
+          passkeys: passkeys
         )
       }
     } catch let error where error.is(.invalid) {
