@@ -12,6 +12,7 @@ import urllib.request
 
 from browser import Browser, Pages
 from machine import ROOT, functions, free_port
+from passkey_device import DeviceCase
 from test_deploy import Case
 
 
@@ -104,7 +105,30 @@ class DemoCase(Case):
         return caught.exception.headers["Content-Type"], caught.exception.read().decode()
 
 
-class Demo(DemoCase):
+class Demo(DeviceCase, DemoCase):
+    def test_a_user_signs_up_and_in_with_a_passkey_at_localhost(self):
+        url = functions('is_at_localhost "$1" && own_addresses 8080', self.data, check=True)
+        self.assertIn("127.0.0.1:8080", url.stdout.split())
+        self.enable_device()
+        self.browser.open(f"http://localhost:{self.port}/demo/")
+        self.status("You're signed out.")
+        self.press("#sign-up")
+        self.browser.wait(lambda: self.browser.has("#email"), "the page")
+        self.browser.type("#email", "ada@example.com")
+        self.press("form[data-passkey] button")
+        # Any program of the machine can listen at `localhost`, so the user is asked once.
+        self.press("button[value=allow]")
+        self.status("You're signed in.")
+        self.assertEqual(len(self.credentials()), 1)
+        self.press("#sign-out")
+        self.status("You're signed out.")
+        self.cdp("Network.clearBrowserCookies")
+        # The field of the address takes the passkey by itself.
+        self.press("#sign-in")
+        self.status("You're signed in.")
+        self.assertEqual(self.browser.find("#name").text, "ada@example.com")
+        self.quiet()
+
     def test_a_page_at_another_port_is_the_same_client(self):
         kind, text = self.unknown_page(Accept="text/html")
         self.assertEqual(kind, "text/html; charset=utf-8")
