@@ -3,7 +3,7 @@
 import unittest
 
 from cases import in_parallel
-from passkeys import RP_ID, Passkey, PasskeyCase, decoded
+from passkeys import BACKED_UP, RP_ID, Passkey, PasskeyCase, decoded
 
 
 class SignUp(PasskeyCase):
@@ -184,6 +184,23 @@ class OfUsers(PasskeyCase):
             "select amr from sessions where ended_at is null "
             f"and user_id = '{grant['user_id']}'"), "pwd pop user mfa")
 
+    def test_only_passkeys_are_removed_here(self):
+        email = "kinds@example.com"
+        grant = self.verified(email)
+        self.added(grant)
+        identities = self.expect(self.me(grant, "/identities"), 200).json
+        [password] = [one["id"] for one in identities if one["provider"] == "password"]
+        self.expect(self.site.request("DELETE", f"/v1/me/passkeys/{password}",
+                                      token=grant["access_token"]), 404, "not_found")
+        self.expect(self.login(email), 200)
+
+    def test_a_sign_in_states_whether_the_passkey_is_backed_up(self):
+        passkey, grant = self.registered(Passkey(eligible=True))
+        for is_backed_up in [True, False, True]:
+            passkey.flags = passkey.flags & ~BACKED_UP | (BACKED_UP if is_backed_up else 0)
+            grant = self.expect(self.show(passkey), 200).json
+            self.assertEqual(self.passkeys(grant)[0]["backed_up"], is_backed_up)
+
     def test_back_ends_list_and_remove(self):
         email = "helped@example.com"
         grant = self.verified(email)
@@ -315,6 +332,15 @@ class Attacks(PasskeyCase):
                 "flow": flow, "credential": passkey.made(options)}, token=ada["access_token"]),
                 409, "passkey_exists")
 
+    def test_a_flow_adds_one_passkey(self):
+        grant = self.verified("once-a@example.com")
+        flow, options = self.options("/v1/me/passkeys", grant=grant)
+        bodies = [{"flow": flow, "credential": Passkey().made(options)} for _ in range(2)]
+        answer = self.post("/v1/me/passkeys", bodies[0], token=grant["access_token"])
+        token = self.expect(answer, 200).json["access_token"]
+        for body in bodies:
+            self.expect(self.post("/v1/me/passkeys", body, token=token), 401, "passkey_invalid")
+
     def test_a_registration_works_once(self):
         flow, options = self.options("/v1/register/passkey")
         body = {"flow": flow, "credential": Passkey().made(options)}
@@ -348,6 +374,21 @@ class Attacks(PasskeyCase):
         for count in [0, 5, 3]:
             synced.count = count
             self.expect(self.show(synced), 200)
+
+    def test_two_signatures_with_one_counter_sign_in_once(self):
+        """A copy of the key signs at the same time, so that each sees the counter of before."""
+        self.passkey.count = 5
+        bodies = []
+        for _ in range(4):
+            flow, options = self.options("/v1/login/passkey")
+            bodies.append({"flow": flow, "credential": self.passkey.shown(options)})
+        answers = in_parallel(4, lambda index: self.post("/v1/login/passkey", bodies[index]))
+        self.assertEqual(sorted(answer.status for answer in answers), [200, 401, 401, 401])
+
+    def test_options_of_a_sign_in_name_no_passkey(self):
+        _, options = self.options("/v1/login/passkey")
+        self.assertEqual(set(options), {"challenge", "rpId", "timeout", "userVerification"})
+        self.assertEqual((options["rpId"], options["userVerification"]), (RP_ID, "required"))
 
     def test_another_handle_or_key_is_refused(self):
         other, _ = self.registered()
