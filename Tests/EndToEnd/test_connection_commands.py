@@ -325,6 +325,12 @@ class Routes(CommandCase):
         for method, body in [("GET", None), ("PATCH", {"label": "x"}), ("DELETE", None)]:
             self.expect(self.ask(method, "/unknown", body), 404)
 
+    def test_each_text_of_a_list_is_checked(self):
+        for value, pointers in [(["a b", "c", 7], ["/domains/0", "/domains/2"]),
+                                (["a"] * 51, ["/domains"]), ("a", ["/domains"])]:
+            answer = self.expect(self.ask("POST", "", {**self.body, "domains": value}), 422)
+            self.assertEqual([error["pointer"] for error in answer.json["errors"]], pointers)
+
     def test_members_that_break_a_rule(self):
         for name, value in [
                 ("preset", "myspace"), ("email_trust", 7), ("link", "maybe"), ("label", 7),

@@ -150,8 +150,10 @@ class Domain(NativeCase):
                                  f"apps a using (app_id) where a.name = 'default' and rp_id = '{RP_ID}'"))
 
     def test_a_domain_without_passkeys_changes(self):
+        # Another app has passkeys for the domain.
+        self.registered()
         self.other_app()
-        for value in ["example.org", "example.net", None, "example.com"]:
+        for value in [RP_ID, "example.org", None, "example.com"]:
             self.expect(self.change(value, app="two"), 200)
 
     def test_a_domain_with_passkeys_stays_unless_forced(self):
