@@ -47,6 +47,10 @@ class Origins(NativeCase):
         self.assertEqual(made["android_certificates"], [FINGERPRINT])
         self.registered(passkey)
         self.expect(self.show(passkey), 200)
+        self.site.dossier("client", "set", made["id"], "first_party=false")
+        self.expect(self.show(passkey), 401, "passkey_invalid")
+        self.site.dossier("client", "set", made["id"], "first_party=true")
+        self.expect(self.show(passkey), 200)
         self.site.dossier("client", "disable", made["id"])
         self.expect(self.show(passkey), 401, "passkey_invalid")
 

@@ -171,6 +171,8 @@ struct NativeAppRow: RowDecodable {
 
 package enum NativeAppQueries {
   /// Returns the settings of all clients with a native app that are not disabled.
+  ///
+  /// An app of a third party is none of the operator's, so it must not use the passkeys.
   static let all = Statement<NativeAppRow>(
     "native_apps.all",
     """
@@ -178,6 +180,7 @@ package enum NativeAppQueries {
     from clients c
     where c.app_id is not null and c.disabled_at is null
       and coalesce(c.settings -> 'apple_bundle_id', c.settings -> 'android_package') is not null
+      and coalesce(c.settings -> 'first_party', 'true'::jsonb) = 'true'::jsonb
     order by c.created_at, c.client_id
     """)
 }
