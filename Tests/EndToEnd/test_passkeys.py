@@ -131,6 +131,19 @@ class OfUsers(PasskeyCase):
         self.expect(self.me(grant), 401, "session_ended")
         self.expect(self.me(other), 200)
 
+    def test_a_removal_ends_the_sessions_of_its_passkey_only(self):
+        email = "two-keys@example.com"
+        grant = self.verified(email)
+        passkeys = [self.added(grant) for _ in range(2)]
+        [newest, _] = self.passkeys(grant)
+        sessions = [self.expect(self.show(passkey), 200).json for passkey in passkeys]
+        by_password = self.expect(self.login(email), 200).json
+        self.expect(self.site.request("DELETE", f"/v1/me/passkeys/{newest['id']}",
+                                      token=by_password["access_token"]), 204)
+        self.expect(self.me(sessions[1]), 401, "session_ended")
+        self.expect(self.me(sessions[0]), 200)
+        self.expect(self.show(passkeys[0]), 200)
+
     def test_the_last_way_in_stays(self):
         passkey, grant = self.registered()
         [only] = self.passkeys(grant)
@@ -179,6 +192,11 @@ class OfUsers(PasskeyCase):
                 token=grant["access_token"])
             self.expect(answer, status)
         grant.update(answer.json)
+        # The signature confirms once.
+        answer = self.post("/v1/reauthenticate", {
+            "provider": "passkey", "flow": flow, "credential": one.shown(options)},
+            token=grant["access_token"])
+        self.expect(answer, 401)
         self.added(grant)
         self.assertEqual(self.site.sql(
             "select amr from sessions where ended_at is null "
@@ -263,6 +281,9 @@ class SecondStep(PasskeyCase):
         self.assertEqual(self.site.sql(
             f"select amr from sessions where user_id = '{user}' order by session_id desc limit 1"),
             "pwd pop user mfa")
+        self.expect(self.post("/v1/login/second-factor", body), 401)
+        # The signature of another step is refused.
+        body["flow"] = self.asked(self.login(email), "passkey")
         self.expect(self.post("/v1/login/second-factor", body), 401)
         self.expect(self.post("/v1/login/second-factor", {"flow": flow}), 422)
 
@@ -409,6 +430,7 @@ class Attacks(PasskeyCase):
     def test_a_blocked_user_learns_nothing(self):
         self.site.dossier("user", "block", "--yes", self.grant["user_id"])
         self.refused(self.passkey, "wrong_credentials")
+        self.assertEqual(len(self.events(self.grant["user_id"], "login_failure")), 1)
 
     def test_an_unknown_passkey_is_told(self):
         passkey = Passkey()
