@@ -580,7 +580,7 @@ let package = Package(
         "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
-        "Declarations", "Pages", "Reference", "Localization",
+        "Declarations", "Pages", "Passkeys", "Reference", "Localization",
         "TestSupport", "WireKit",
         "dossier",
         "dossier-pictures",

@@ -49,7 +49,9 @@ package struct PasskeyCeremony: Sendable {
   /// Returns the text for the client.
   ///
   /// - Throws: `.internalError` if it cannot be encrypted.
-  @EventLoop package func text(_ context: RequestContext) throws(Failure) -> String {
+  @EventLoop package func text(
+    lifetime: Duration = Self.lifetime, _ context: RequestContext
+  ) throws(Failure) -> String {
     var json = JSONObject()
     json["purpose"] = .string(purpose.rawValue)
     json["challenge"] = .string(challenge.base64URL)
@@ -57,7 +59,7 @@ package struct PasskeyCeremony: Sendable {
     json["user"] = user.map { .string($0.text) }
     json["client"] = client.map { .string($0.text) }
     json["registration"] = registration.map { .object($0.json) }
-    return try context.keys.master.sealedText(json, as: Self.name(context), for: Self.lifetime)
+    return try context.keys.master.sealedText(json, as: Self.name(context), for: lifetime)
   }
 
   /// Reads the text that a client returns.
