@@ -26,6 +26,8 @@ package enum SignInPage: String {
   case service
   /// A passkey is offered after another sign-in.
   case offer = "passkey-offer"
+  /// The client demands a passkey, and the user has signed in without one.
+  case passkey
   case consent
   case confirm
 

@@ -41,6 +41,10 @@ extension Fixtures {
         .secondFactor(nil, passkey: passkey(.get, .usePasskey), cancel: target())
       ),
       (
+        "factor-new-passkey",
+        .secondFactor(nil, newPasskey: passkey(.create, .addPasskey), cancel: target())
+      ),
+      (
         "passkey-offer",
         .offerPasskey(passkey(.create, .continue), later: target(), never: target())
       ),

@@ -99,20 +99,24 @@ extension Page {
   /// Asks for a code of the authenticator app, or for a passkey.
   ///
   /// - `target`: the form of the code; nil for a user without the app.
+  /// - `newPasskey`: makes a passkey, for a user who has none at hand.
   package static func secondFactor(
     _ target: FormTarget?, recoveryCode: Destination? = nil, passkey: PasskeyForm? = nil,
-    cancel: FormTarget? = nil, errors: [PageError] = []
+    newPasskey: PasskeyForm? = nil, cancel: FormTarget? = nil, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .secondFactor)
     page.errors = errors
-    page.introduction = [
-      .message(target == nil ? .passkeyStepIntroduction : .secondFactorIntroduction)
-    ]
+    let introduction: MessageKey =
+      target != nil
+      ? .secondFactorIntroduction
+      : passkey != nil ? .passkeyStepIntroduction : .passkeyNeededIntroduction
+    page.introduction = [.message(introduction)]
     if let target {
       let buttons = [Button(.message(.verify))]
       page.body = [.form(Form(target, fields: [.code(digits: appCodeLength)], buttons: buttons))]
     }
     page.add(passkey)
+    page.add(newPasskey)
     page.add(.cancel, cancel)
     page.add(.useRecoveryCode, to: recoveryCode)
     return page

@@ -6,6 +6,7 @@ import HostedPages
 import JSON
 import OpenID
 import Pages
+import Passkeys
 import Runtime
 import Sessions
 import Tenancy
@@ -44,17 +45,20 @@ import WireKit
 
   /// Returns the page on which a signed-in user authenticates again; nil for a sign-in.
   private static func stepUpPage(_ visit: Visit) async throws(Failure) -> Page? {
-    guard let email = try await visit.stepUpEmail() else { return nil }
+    guard let (user, email) = try await visit.stepUpUser() else { return nil }
     let client = try visit.client()
     let methods = try visit.methods()
+    // A user who has a passkey shows it. Another user first signs in again, and then makes one.
+    let needsPasskey = visit.wantsPasskey
+    let onlyPasskey = needsPasskey ? try await Passkeys.exist(for: user, visit.context) : false
     return .confirmIdentity(
       visit.target(.password),
       email: email,
-      method: methods.takesPassword ? .password : .unsentMailCode,
-      resend: methods.takesCode ? CodePages.target(visit) : nil,
+      method: onlyPasskey ? .other : methods.takesPassword ? .password : .unsentMailCode,
+      resend: methods.takesCode && !onlyPasskey ? CodePages.target(visit) : nil,
       others: Page.OtherConfirmations(
-        connections: try visit.connectionButtons(confirming: true),
-        passkey: try visit.passkeyForm()),
+        connections: onlyPasskey ? [] : try visit.connectionButtons(confirming: true),
+        passkey: try visit.passkeyForm(isOnly: onlyPasskey)),
       another: visit.target(below: "choose/another"),
       client: client?.name,
       cancel: visit.cancel,
@@ -82,7 +86,7 @@ import WireKit
   private static func canChoose(_ visit: Visit, _ client: Client?) async throws(Failure) -> Bool {
     let request = visit.authorization.request
     guard !visit.state.isAnother, visit.state.user == nil, !request.needsSignIn,
-      request.hintedUser == nil, !request.wantsSecondFactor, request.maxAge == nil
+      request.hintedUser == nil, request.wantedClass == nil, request.maxAge == nil
     else { return false }
     return try await BrowserUsers.list(visit.context).contains {
       client?.accepts($0, in: visit.app) ?? true
@@ -182,17 +186,18 @@ extension Visit {
     return methods.takesCode ? try await CodePages.send(self, from: .signIn) : other
   }
 
-  /// Returns the address of the user who has to authenticate again; nil for none, or another one.
-  func stepUpEmail() async throws(Failure) -> String? {
+  /// Returns the user who has to authenticate again, with the address; nil for none, or another one.
+  func stepUpUser() async throws(Failure) -> (user: UserID, email: String)? {
     guard !state.isAnother, authorization.request.client != .pages,
-      let email = try await Authorizations.stepUpUser(of: authorization, context)?.email
+      let user = try await Authorizations.stepUpUser(of: authorization, context),
+      let email = user.email, state.email?.hasSameBytes(as: email) ?? true
     else { return nil }
-    return state.email.map { $0.hasSameBytes(as: email) } ?? true ? email : nil
+    return (user.user, email)
   }
 
   /// Returns whether the address is known: entered, or that of a user who authenticates again.
   func knowsEmail() async throws(Failure) -> Bool {
-    if state.email == nil { state.email = try await stepUpEmail() }
+    if state.email == nil { state.email = try await stepUpUser()?.email }
     return state.email != nil
   }
 }

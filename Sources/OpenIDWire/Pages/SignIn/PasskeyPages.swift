@@ -19,7 +19,8 @@ import WireKit
       guard try visit.methods().takesPasskey else {
         return .errors([FormError(.methodClosed)], on: .signIn)
       }
-      let page = visit.state.page == .password ? SignInPage.password : .signIn
+      let page: SignInPage =
+        visit.lacksWantedPasskey ? .passkey : visit.state.page == .password ? .password : .signIn
       return try await visit.signIn(on: page, wrong: .passkeyWrong) { () async throws(Failure) in
         let (credential, flow) = try visit.call.passkey(of: form)
         return try await Passkeys.signIn(credential, flow, as: .pages, visit.context)
@@ -68,7 +69,8 @@ import WireKit
           credential, flow, named: nil, to: user, as: .pages, visit.context)
         visit.state.deviceSecret = added.session.deviceSecret
       }
-      return errors.isEmpty ? visit.nextAfterSignIn : .errors(errors, on: .offer)
+      let page = visit.lacksWantedPasskey ? SignInPage.passkey : .offer
+      return errors.isEmpty ? visit.nextAfterSignIn : .errors(errors, on: page)
     },
     decline("later", .passkeyLater, "Continue without a passkey for some days"),
     decline("never", .passkeyNever, "Continue without a passkey in this browser"),
@@ -96,10 +98,19 @@ extension BrowserNote {
 
 extension Visit {
   /// Returns the form that signs in with a passkey; nil if the client takes none.
-  func passkeyForm(fillsAddress: Bool = false) throws(Failure) -> PasskeyForm? {
+  ///
+  /// - Parameters:
+  ///   - fillsAddress: whether the field of the address offers passkeys too.
+  ///   - isOnly: whether the page has no other way.
+  /// - Returns: the form.
+  /// - Throws: `.unknownApplication`, `.internalError`.
+  func passkeyForm(
+    fillsAddress: Bool = false, isOnly: Bool = false
+  ) throws(Failure) -> PasskeyForm? {
     guard try methods().takesPasskey else { return nil }
     var form = try call.passkeyForm(target(below: "passkey"), .signInWithPasskey, errors: errors)
     form?.fillsAddress = fillsAddress
+    if isOnly { form?.style = .primary }
     return form
   }
 
@@ -141,7 +152,8 @@ extension Visit {
   /// - Returns: whether the page of the offer comes next.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   func offersPasskey(to user: UserID, _ isAble: Bool) async throws(Failure) -> Bool {
-    guard isAble, authorization.request.client != .pages, app.passkeySettings.isOffered,
+    guard isAble, !wantsPasskey, authorization.request.client != .pages,
+      app.passkeySettings.isOffered,
       try methods().takesPasskey,
       !(BrowserNote.passkeyLater.users(call) + BrowserNote.passkeyNever.users(call))
         .contains(user.text)
