@@ -9,6 +9,8 @@ package struct PasskeySettings: RecordPart {
   package enum Use: String, CaseIterable, Sendable {
     case off
     case optional
+    /// Pages ask for a passkey before a password.
+    case first
   }
 
   package let use: Use
@@ -24,7 +26,8 @@ package struct PasskeySettings: RecordPart {
     use = read.choice(
       "passkey", Use.off, safe: .off,
       "whether users may sign in with passkeys: optional lets each user have some, beside other "
-        + "login methods or alone; it needs passkey_rp_id")
+        + "login methods or alone; first lets pages ask for a passkey before a password; "
+        + "both need passkey_rp_id")
     relyingPartyID = read.text(
       "passkey_rp_id",
       .text(
@@ -45,6 +48,8 @@ package struct PasskeySettings: RecordPart {
 
   /// Whether users may sign in with passkeys, and the app has a domain for them.
   package var isOpen: Bool { use != .off && !relyingPartyID.isEmpty }
+  /// Whether pages ask for a passkey before a password.
+  package var comesFirst: Bool { isOpen && use != .optional }
 
   private static func isDomain(_ text: String) -> Bool {
     guard !text.isEmpty, !text.hasSameBytes(as: "localhost") else { return true }

@@ -10,6 +10,10 @@ package enum SignInPage: String {
   case signIn = "sign-in"
   case password
   case signUp = "sign-up"
+  /// The passkey of a new user, whose address is known.
+  case signUpPasskey = "sign-up/passkey"
+  /// The password of a new user, in an app that asks for a passkey first.
+  case signUpPassword = "sign-up/password"
   case code
   case factor
   case recovery

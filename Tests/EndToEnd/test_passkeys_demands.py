@@ -1,4 +1,4 @@
-"""Clients that demand passkeys, on the pages in Chromium."""
+"""Apps and clients that demand passkeys, on the pages in Chromium."""
 
 import unittest
 import urllib.parse
@@ -12,6 +12,8 @@ from test_passkeys_browser import SIGN_IN, PasskeyBrowserCase
 
 CONFIRM = "Confirm that it's you"
 STEP = "Confirm your sign-in"
+SIGN_UP = "Sign up with a passkey"
+INSTEAD = "Use a password instead"
 
 
 class Requests(RequestCase):
@@ -50,6 +52,11 @@ class Requests(RequestCase):
 
 
 class DemandCase(PasskeyBrowserCase):
+    def use(self, mode):
+        """Sets how the app uses passkeys for one test."""
+        self.site.set_app(passkey=mode)
+        self.addCleanup(self.site.set_app, passkey="optional")
+
     def finished(self):
         """Waits until the app has its response; returns the claims of the ID token."""
         tokens = self.expect(self.party.exchange(self.query()["code"]), 200).json
@@ -116,6 +123,7 @@ class OfClients(DemandCase):
         email = self.sign_up_here()
         self.add_passkey()
         self.begin_locked(acr_values="phr")
+        self.assertEqual(self.labels()[0], SIGN_IN)
         self.enter_password(email)
         self.assertEqual(self.heading(), STEP)
         self.lock(False)
@@ -139,6 +147,62 @@ class OfClients(DemandCase):
         self.lock(False)
         self.press(SIGN_IN)
         self.assertEqual(self.heading(), STEP)
+        self.assertEqual(len(self.browser.all(".problem, .error")), 1)
+
+
+class First(DemandCase):
+    def setUp(self):
+        super().setUp()
+        self.use("first")
+
+    def test_the_passkey_stands_before_the_address(self):
+        self.begin()
+        self.is_asked(SIGN_IN)
+        labels = self.labels()
+        self.assertLess(labels.index(SIGN_IN), labels.index("Continue"))
+        kinds = {item.text.strip(): item.get_attribute("class")
+                 for item in self.browser.all("main button")}
+        self.assertNotIn("secondary", kinds[SIGN_IN] or "")
+        self.assertIn("secondary", kinds["Continue"])
+        self.use("optional")
+        self.begin()
+        self.is_asked(SIGN_IN)
+        labels = self.labels()
+        self.assertGreater(labels.index(SIGN_IN), labels.index("Continue"))
+
+    def test_a_new_user_is_asked_for_a_passkey_after_the_address(self):
+        self.begin()
+        self.press("Create account")
+        self.assertFalse(self.browser.has("#new_password"))
+        self.send(email="x")
+        self.assertEqual(len(self.browser.all(".problem, .error")), 1)
+        self.send(email=self.own_email())
+        self.is_asked(SIGN_UP)
+        self.assertIn(self.own_email(), self.browser.find("main").text)
+        self.press(SIGN_UP)
+        self.assertEqual(self.finished()["email"], self.own_email())
+        self.assertEqual(len(self.credentials()), 1)
+
+    def test_a_new_user_takes_a_password_instead(self):
+        self.begin()
+        self.press("Create account")
+        self.send(email=self.own_email())
+        self.press(INSTEAD)
+        self.assertEqual(self.browser.find("#email").get_attribute("value"), self.own_email())
+        self.send(new_password="short")
+        self.assertEqual(len(self.browser.all(".problem, .error")), 1)
+        self.send(new_password=PASSWORD)
+        self.assertEqual(self.finished()["email"], self.own_email())
+
+    def test_a_taken_address_is_reported(self):
+        email = self.own_email()
+        self.expect(self.register(email, PASSWORD), 201)
+        self.begin()
+        self.press("Create account")
+        self.send(email=email)
+        self.press(SIGN_UP)
+        self.assertEqual(self.heading(), "Create account")
+        self.assertTrue(self.browser.has("#email"))
         self.assertEqual(len(self.browser.all(".problem, .error")), 1)
 
 

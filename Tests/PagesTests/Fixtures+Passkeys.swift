@@ -23,11 +23,23 @@ extension Fixtures {
         name: text("iPhone"), madeOn: day, lastUsed: nil, page: Self.path("/account/passkeys/1")),
     ]
     let signIn = passkey(.get, .signInWithPasskey)
+    var first = signIn
+    (first.isFirst, first.style) = (true, .primary)
     return [
       ("sign-in-passkey", .signIn(target(), signUp: back, passkey: signIn)),
       (
         "sign-in-passkey-unknown",
         .signIn(target(), passkey: signIn, errors: [.form(.passkeyUnknown)])
+      ),
+      (
+        "sign-in-passkey-first",
+        .signIn(target(), signUp: back, passkey: first)
+      ),
+      ("sign-up-address", .signUp(target(), minimumPassword: nil, signIn: back)),
+      (
+        "sign-up-passkey-first",
+        .signUpWithPasskey(
+          passkey(.create, .signUpWithPasskey), email: email, change: back, password: back)
       ),
       ("password-passkey", .password(target(), email: email, change: back, passkey: signIn)),
       (

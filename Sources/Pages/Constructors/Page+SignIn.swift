@@ -21,7 +21,8 @@ extension Page {
       let remember = Field(
         "remember", .message(.rememberAddress), .checkbox(isChecked: isRemembered)
       )
-      let buttons = [Button(.message(.continue))]
+      let style: Button.Style = passkey?.isFirst == true ? .secondary : .primary
+      let buttons = [Button(.message(.continue), style: style)]
       page.body = [.form(Form(target, fields: [.email(email), remember], buttons: buttons))]
     }
     page.add(passkey)
@@ -78,15 +79,16 @@ extension Page {
 
   /// Asks for the address and the password of a new user.
   ///
-  /// - `minimum`: the shortest password that the app accepts.
+  /// - `minimum`: the shortest password that the app accepts; nil if a later page asks for one.
   /// - `connections`: the issuers, in the order of the operator.
   package static func signUp(
-    _ target: FormTarget, email: String = "", minimumPassword minimum: Int, signIn: Destination,
+    _ target: FormTarget, email: String = "", minimumPassword minimum: Int?, signIn: Destination,
     terms: Destination? = nil, passkey: PasskeyForm? = nil, connections: [ConnectionButton] = [],
     errors: [PageError] = []
   ) -> Page {
-    let fields: [Field] = [.email(email), .newPassword(minimum: minimum)]
-    var page = asking(.createAccount, target, fields, .createAccount, errors: errors)
+    let fields: [Field] = [.email(email)] + (minimum.map { [.newPassword(minimum: $0)] } ?? [])
+    let button: MessageKey = minimum == nil ? .continue : .createAccount
+    var page = asking(.createAccount, target, fields, button, errors: errors)
     page.introduction = [.message(.createAccountIntroduction)]
     page.add(passkey)
     page.add(connections)

@@ -18,6 +18,7 @@ extension PageView {
       \(hidden([HiddenField("passkey_flow", form.flow), HiddenField("credential", "")]))\
       <div class="buttons">\(button)</div>
       </form>
+      \(if: form.isFirst, divider)
       </div>
       """
   }

@@ -37,7 +37,7 @@ import WireKit
       isRemembered: kept != nil,
       client: client?.name,
       signUp: methods.takesSignUp ? visit.link(.signUp) : nil,
-      passkey: try visit.passkeyForm(fillsAddress: takesAddress),
+      passkey: try visit.passkeyForm(fillsAddress: takesAddress, mayBeFirst: takesAddress),
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )
@@ -128,14 +128,22 @@ import WireKit
   // MARK: A new account
 
   private static func signUpPage(_ visit: Visit) async throws(Failure) -> Page? {
+    let asksPassword = try !visit.signsUpByPasskey
+    return try await signUpPage(visit, asksPassword: asksPassword, offersPasskey: asksPassword)
+  }
+
+  /// Returns the page of the address of a new user, and of the password unless a passkey comes next.
+  static func signUpPage(
+    _ visit: Visit, asksPassword: Bool, offersPasskey: Bool
+  ) async throws(Failure) -> Page? {
     guard try visit.methods().takesSignUp else { return nil }
     return .signUp(
       visit.target(.signUp),
       email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
-      minimumPassword: visit.app.accountSettings.passwordMinLength,
+      minimumPassword: asksPassword ? visit.app.accountSettings.passwordMinLength : nil,
       signIn: visit.link(.signIn),
       terms: visit.app.brandingSettings.terms,
-      passkey: try await visit.passkeySignUpForm(),
+      passkey: offersPasskey ? try await visit.passkeySignUpForm() : nil,
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )
@@ -149,15 +157,23 @@ import WireKit
     }
     let email = form.trimmed(.email)
     visit.state.email = email
+    var page = SignInPage.signUp
+    if try visit.signsUpByPasskey {
+      guard form[InputName.newPassword.text] != nil else {
+        let error = FormError.error(ofEmail: email)
+        return error.map { .errors([$0], on: .signUp) } ?? .page(.signUpPasskey)
+      }
+      page = .signUpPassword
+    }
     let password = form.text(.newPassword)
     let errors = [
       FormError.error(ofEmail: email),
       FormError.error(ofNew: password, email: email, in: visit.app),
     ].compactMap(\.self)
-    guard errors.isEmpty else { return .errors(errors, on: .signUp) }
+    guard errors.isEmpty else { return .errors(errors, on: page) }
     let credentials = Credentials(email: email, password: password)
     var mailed: String?
-    let next = try await visit.signIn(on: .signUp, wrong: .emailTaken) {
+    let next = try await visit.signIn(on: page, wrong: .emailTaken) {
       () async throws(Failure) -> OpenSession? in
       switch try await Users.register(credentials, as: .pages, visit.context) {
       case .signedIn(let session): return session

@@ -9,7 +9,7 @@ import Passkeys
 import Runtime
 import WireKit
 
-/// The pages that ask for a passkey because the client wants one.
+/// The pages that ask for a passkey because the app or the client wants one.
 @EventLoop enum PasskeyDemandPages {
   nonisolated static let routes = [
     SignInPages.show(.passkey, "Ask for the passkey that the client demands") {
@@ -21,7 +21,23 @@ import WireKit
       let new = hasOne ? nil : try await visit.newPasskeyForm(for: user)
       return .secondFactor(
         nil, passkey: own, newPasskey: new, cancel: visit.cancel, errors: visit.pageErrors)
-    }
+    },
+    SignInPages.show(.signUpPasskey, "Ask a new user for a passkey") {
+      (visit) async throws(Failure) in
+      guard try visit.signsUpByPasskey, let email = visit.state.email,
+        var form = try await visit.passkeySignUpForm(hidden: [HiddenField("email", email)])
+      else { return nil }
+      form.style = .primary
+      return .signUpWithPasskey(
+        form, email: email, change: visit.link(.signUp),
+        password: visit.link(.signUpPassword), errors: visit.pageErrors)
+    },
+    SignInPages.show(.signUpPassword, "Show the form of a new account with a password") {
+      (visit) async throws(Failure) in
+      guard try visit.signsUpByPasskey else { return nil }
+      return try await IdentifierPages.signUpPage(
+        visit, asksPassword: true, offersPasskey: false)
+    },
   ]
 }
 
@@ -31,6 +47,11 @@ extension Visit {
 
   /// Whether the client demands a passkey, and the user has just signed in without one.
   var lacksWantedPasskey: Bool { wantsPasskey && state.hasAuthenticated }
+
+  /// Whether a new user is asked for a passkey before a password.
+  var signsUpByPasskey: Bool {
+    get throws(Failure) { app.passkeySettings.comesFirst ? try takesPasskeySignUp : false }
+  }
 
   /// Returns the form that makes a passkey for the user who has signed in here, as whom it acts.
   func newPasskeyForm(for user: UserID) async throws(Failure) -> PasskeyForm {

@@ -101,26 +101,28 @@ extension Visit {
   ///
   /// - Parameters:
   ///   - fillsAddress: whether the field of the address offers passkeys too.
+  ///   - mayBeFirst: whether it stands above the other ways, if the app or the client prefers it.
   ///   - isOnly: whether the page has no other way.
   /// - Returns: the form.
   /// - Throws: `.unknownApplication`, `.internalError`.
   func passkeyForm(
-    fillsAddress: Bool = false, isOnly: Bool = false
+    fillsAddress: Bool = false, mayBeFirst: Bool = false, isOnly: Bool = false
   ) throws(Failure) -> PasskeyForm? {
     guard try methods().takesPasskey else { return nil }
     var form = try call.passkeyForm(target(below: "passkey"), .signInWithPasskey, errors: errors)
     form?.fillsAddress = fillsAddress
-    if isOnly { form?.style = .primary }
+    form?.isFirst = mayBeFirst && (app.passkeySettings.comesFirst || wantsPasskey)
+    if isOnly || form?.isFirst == true { form?.style = .primary }
     return form
   }
 
   /// Returns the form that makes an account with a passkey; nil if the app takes none.
-  func passkeySignUpForm() async throws(Failure) -> PasskeyForm? {
+  func passkeySignUpForm(hidden: [HiddenField] = []) async throws(Failure) -> PasskeyForm? {
     guard try takesPasskeySignUp else { return nil }
     let none = PasskeyRegistration(email: nil, name: nil)
     var form = PasskeyForm(
       try await Passkeys.beginRegistration(none, context), .create,
-      target(below: "sign-up/passkey"), .signUpWithPasskey)
+      target(below: "sign-up/passkey", hidden), .signUpWithPasskey)
     form.renewal = LocalPath(checked: "/v1/register/passkey/options")
     return form
   }

@@ -47,7 +47,9 @@ extension Visit {
       }
       return .page(.offer)
     } catch let error where error.is(.additionalFactorRequired) {
-      if page == .password || page == .signUp { BrowserNote.password.keep(email, call) }
+      if [.password, .signUp, .signUpPassword].contains(page) {
+        BrowserNote.password.keep(email, call)
+      }
       return try await beginSecondStep(error)
     } catch .emailUnverified {
       BrowserNote.password.keep(email, call)
