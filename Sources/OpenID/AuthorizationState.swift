@@ -1,3 +1,4 @@
+package import Accounts
 import JSON
 package import Runtime
 
@@ -113,8 +114,8 @@ package enum AuthorizationStage: Sendable, Equatable {
   case start
   /// A code that was mailed, to sign in or to verify the address of a new user.
   case mailedCode(flow: String, isOfNewUser: Bool)
-  /// A code of an authenticator app, a recovery code or a passkey, of what the user has.
-  case secondFactor(flow: String, hasApp: Bool, hasPasskey: Bool)
+  /// A code of an authenticator app, a recovery code or a passkey.
+  case secondFactor(flow: String, methods: [SecondFactorFlow.Method])
   /// The first code of a new authenticator app, whose secret the page shows.
   case enrollment(flow: String, secret: String, uri: String)
 
@@ -122,7 +123,7 @@ package enum AuthorizationStage: Sendable, Equatable {
   package var factorFlow: String? {
     switch self {
     case .start, .mailedCode: nil
-    case .secondFactor(let flow, _, _), .enrollment(let flow, _, _): flow
+    case .secondFactor(let flow, _), .enrollment(let flow, _, _): flow
     }
   }
 
@@ -132,10 +133,10 @@ package enum AuthorizationStage: Sendable, Equatable {
     case .start: nil
     case .mailedCode(let flow, let isOfNewUser):
       ["name": "mailed_code", "flow": .string(flow), "new_user": .bool(isOfNewUser)]
-    case .secondFactor(let flow, let hasApp, let hasPasskey):
+    case .secondFactor(let flow, let methods):
       [
-        "name": "second_factor", "flow": .string(flow), "app": .bool(hasApp),
-        "passkey": .bool(hasPasskey),
+        "name": "second_factor", "flow": .string(flow),
+        "methods": .array(methods.map { .string($0.rawValue) }),
       ]
     case .enrollment(let flow, let secret, let uri):
       [
@@ -153,8 +154,9 @@ package enum AuthorizationStage: Sendable, Equatable {
       guard let isOfNewUser = json["new_user"]?.bool else { return nil }
       self = .mailedCode(flow: flow, isOfNewUser: isOfNewUser)
     case "second_factor":
+      guard let methods = json["methods"]?.array else { return nil }
       self = .secondFactor(
-        flow: flow, hasApp: json["app"]?.bool ?? true, hasPasskey: json["passkey"]?.bool ?? false)
+        flow: flow, methods: methods.compactMap(\.string).compactMap(SecondFactorFlow.Method.init))
     case "enrollment":
       guard let secret = json["secret"]?.string, let uri = json["uri"]?.string else { return nil }
       self = .enrollment(flow: flow, secret: secret, uri: uri)

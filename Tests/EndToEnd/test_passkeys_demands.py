@@ -206,5 +206,76 @@ class First(DemandCase):
         self.assertEqual(len(self.browser.all(".problem, .error")), 1)
 
 
+class Required(DemandCase):
+    def test_a_new_user_needs_a_passkey(self):
+        self.use("required")
+        self.begin()
+        self.press("Create account")
+        self.send(email=self.own_email())
+        self.is_asked(SIGN_UP)
+        self.assertNotIn(INSTEAD, self.labels())
+        address = self.browser.driver.current_url.removesuffix("/passkey")
+        self.browser.driver.get(f"{address}/password")
+        self.assertFalse(self.browser.has("#new_password"))
+        self.browser.driver.get(f"{address}/passkey")
+        self.press(SIGN_UP)
+        self.assertEqual(self.finished()["amr"], ["pop", "user", "mfa"])
+
+    def test_a_password_user_adds_a_passkey_and_then_uses_it(self):
+        email = self.sign_up_here()
+        self.use("required")
+        self.begin_locked()
+        self.enter_password(email)
+        self.assertEqual(self.heading(), STEP)
+        self.assertIn("Add a passkey to continue", self.browser.find("main").text)
+        self.lock(False)
+        self.press("Add a passkey")
+        self.assertEqual(self.finished()["amr"], ["pwd", "pop", "user", "mfa"])
+        self.begin_locked()
+        self.enter_password(email)
+        self.assertEqual(self.heading(), STEP)
+        self.assertNotIn("Add a passkey", self.labels())
+        self.lock(False)
+        self.press("Use a passkey")
+        self.assertEqual(self.finished()["email"], email)
+
+    def test_a_lost_device_is_replaced_by_a_mailed_code(self):
+        self.settings(email_code=True)
+        email = self.sign_up_here()
+        self.add_passkey()
+        self.use("required")
+        self.cdp("WebAuthn.clearCredentials", authenticatorId=self.device)
+        self.begin_locked()
+        self.send(email=email)
+        self.press("Email me a code")
+        self.send(code=self.mailed_code(email))
+        self.assertEqual(self.heading(), STEP)
+        self.is_asked("Use a passkey")
+        self.lock(False)
+        self.press("Add a passkey")
+        self.assertEqual(self.finished()["email"], email)
+        self.assertEqual(len(self.credentials()), 1)
+        self.assertEqual(self.site.sql(
+            "select count(*) from passkeys p join users u using (user_id)"
+            f" where u.email = '{email}'"), "2")
+
+    def test_a_lost_device_is_replaced_after_a_reset(self):
+        email = self.sign_up_here()
+        self.add_passkey()
+        self.use("required")
+        self.cdp("WebAuthn.clearCredentials", authenticatorId=self.device)
+        self.begin_locked()
+        self.send(email=email)
+        self.press("Forgot your password?")
+        self.press("Send link")
+        token = self.site.mailed(email, "ds_reset")
+        self.open(f"/u/reset?token={token}")
+        self.send(new_password="battery staple twice")
+        self.assertEqual(self.heading(), STEP)
+        self.lock(False)
+        self.press("Add a passkey")
+        self.assertEqual(self.finished()["email"], email)
+
+
 if __name__ == "__main__":
     unittest.main()

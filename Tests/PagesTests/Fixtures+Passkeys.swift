@@ -57,6 +57,12 @@ extension Fixtures {
         .secondFactor(nil, newPasskey: passkey(.create, .addPasskey), cancel: target())
       ),
       (
+        "factor-lost-passkey",
+        .secondFactor(
+          nil, passkey: passkey(.get, .usePasskey), newPasskey: passkey(.create, .addPasskey),
+          cancel: target())
+      ),
+      (
         "passkey-offer",
         .offerPasskey(passkey(.create, .continue), later: target(), never: target())
       ),

@@ -36,7 +36,7 @@ import WireKit
       email: visit.state.email ?? visit.authorization.request.loginHint ?? kept ?? "",
       isRemembered: kept != nil,
       client: client?.name,
-      signUp: methods.takesSignUp ? visit.link(.signUp) : nil,
+      signUp: try visit.takesSignUp ? visit.link(.signUp) : nil,
       passkey: try visit.passkeyForm(fillsAddress: takesAddress, mayBeFirst: takesAddress),
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
@@ -136,7 +136,7 @@ import WireKit
   static func signUpPage(
     _ visit: Visit, asksPassword: Bool, offersPasskey: Bool
   ) async throws(Failure) -> Page? {
-    guard try visit.methods().takesSignUp else { return nil }
+    guard try visit.takesSignUp else { return nil }
     return .signUp(
       visit.target(.signUp),
       email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
@@ -152,14 +152,14 @@ import WireKit
   private static func signUp(
     _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
-    guard try visit.methods().takesSignUp else {
+    guard try visit.takesSignUp else {
       return .errors([FormError(.signUpClosed)], on: .signIn)
     }
     let email = form.trimmed(.email)
     visit.state.email = email
     var page = SignInPage.signUp
     if try visit.signsUpByPasskey {
-      guard form[InputName.newPassword.text] != nil else {
+      guard !visit.app.passkeySettings.isRequired, form[InputName.newPassword.text] != nil else {
         let error = FormError.error(ofEmail: email)
         return error.map { .errors([$0], on: .signUp) } ?? .page(.signUpPasskey)
       }

@@ -28,13 +28,14 @@ import WireKit
         var form = try await visit.passkeySignUpForm(hidden: [HiddenField("email", email)])
       else { return nil }
       form.style = .primary
+      let isRequired = visit.app.passkeySettings.isRequired
       return .signUpWithPasskey(
         form, email: email, change: visit.link(.signUp),
-        password: visit.link(.signUpPassword), errors: visit.pageErrors)
+        password: isRequired ? nil : visit.link(.signUpPassword), errors: visit.pageErrors)
     },
     SignInPages.show(.signUpPassword, "Show the form of a new account with a password") {
       (visit) async throws(Failure) in
-      guard try visit.signsUpByPasskey else { return nil }
+      guard try visit.signsUpByPasskey, !visit.app.passkeySettings.isRequired else { return nil }
       return try await IdentifierPages.signUpPage(
         visit, asksPassword: true, offersPasskey: false)
     },
@@ -51,6 +52,14 @@ extension Visit {
   /// Whether a new user is asked for a passkey before a password.
   var signsUpByPasskey: Bool {
     get throws(Failure) { app.passkeySettings.comesFirst ? try takesPasskeySignUp : false }
+  }
+
+  /// Whether users can sign up, with a password or a passkey.
+  var takesSignUp: Bool {
+    get throws(Failure) {
+      let needsPasskey = app.passkeySettings.isRequired
+      return needsPasskey ? try takesPasskeySignUp : try methods().takesSignUp
+    }
   }
 
   /// Returns the form that makes a passkey for the user who has signed in here, as whom it acts.

@@ -39,9 +39,10 @@ import WireKit
     },
     SignInPages.handle("factor/passkey", "Complete a sign-in with a passkey") {
       (visit, form) async throws(Failure) in
-      guard case .secondFactor(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
+      guard case .secondFactor(let flow, _) = visit.state.stage else { return .page(.signIn) }
       return try await visit.signIn(on: .factor, wrong: .passkeyWrong) { () async throws(Failure) in
-        let passkey = try await visit.call.shownPasskey(of: form)
+        let (credential, options) = try visit.call.passkey(of: form)
+        let passkey = try await Passkeys.secondStep(credential, options, visit.context)
         return try await SecondFactorFlow.complete(flow, by: passkey, as: .pages, visit.context)
       }
     },
