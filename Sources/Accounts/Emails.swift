@@ -95,7 +95,9 @@ package enum Emails {
     try await set(hash, of: user, at: token.address, verifies: verifies, context) {
       transaction async throws(Failure) in try await token.useForAccount(in: transaction)
     }
-    return VerifiedCredential(of: token.user, .password(hash: hash))
+    var credential = VerifiedCredential(of: token.user, .password(hash: hash))
+    credential.readAddress = verifies ? token.address.key : nil
+    return credential
   }
 
   /// Sets the password of a user.

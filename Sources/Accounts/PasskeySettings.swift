@@ -9,6 +9,10 @@ package struct PasskeySettings: RecordPart {
   package enum Use: String, CaseIterable, Sendable {
     case off
     case optional
+    /// Pages ask for a passkey before a password.
+    case first
+    /// Users need one to sign up, and to sign in.
+    case required
   }
 
   package let use: Use
@@ -24,7 +28,9 @@ package struct PasskeySettings: RecordPart {
     use = read.choice(
       "passkey", Use.off, safe: .off,
       "whether users may sign in with passkeys: optional lets each user have some, beside other "
-        + "login methods or alone; it needs passkey_rp_id")
+        + "login methods or alone; first lets pages ask for a passkey before a password; required "
+        + "lets users sign up with a passkey only, and completes sign-ins with a password or an "
+        + "emailed code by a passkey; all three need passkey_rp_id")
     relyingPartyID = read.text(
       "passkey_rp_id",
       .text(
@@ -47,6 +53,10 @@ package struct PasskeySettings: RecordPart {
   package var isOpen: Bool { use != .off && !relyingPartyID.isEmpty }
   /// The domain whose passkeys sign in; empty for none.
   package var openDomain: String { isOpen ? relyingPartyID : "" }
+  /// Whether pages ask for a passkey before a password.
+  package var comesFirst: Bool { isOpen && use != .optional }
+  /// Whether sign-ups, and sign-ins with a password or a mailed code, need a passkey.
+  package var isRequired: Bool { isOpen && use == .required }
 
   private static func isDomain(_ text: String) -> Bool {
     guard !text.isEmpty, !text.hasSameBytes(as: "localhost") else { return true }

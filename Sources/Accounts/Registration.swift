@@ -1,5 +1,6 @@
 import Delivery
 package import EventLoop
+import JSON
 import Postgres
 import RateLimiting
 package import Runtime
@@ -23,7 +24,7 @@ extension Users {
   @EventLoop package static func register(
     _ credentials: Credentials, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> Registration {
-    try context.requireOpenSignUp()
+    try context.requirePasswordSignUp()
     let address = try await credentials.admit(context)
     guard context.app.accountSettings.signUp == .immediate else {
       let flow = try await mailCode(
@@ -53,7 +54,7 @@ extension Users {
     _ credentials: Credentials, linkingTo guest: Principal? = nil, _ context: RequestContext,
     completing: @EventLoop (Transaction, UserID) async throws(Failure) -> Void = { _, _ in }
   ) async throws(Failure) -> UserID {
-    try context.requireOpenSignUp()
+    try context.requirePasswordSignUp()
     let address = try await credentials.admit(context)
     let linked = try await Guests.link(guest, context) { user async throws(Failure) in
       let account = try await NewAccount(credentials, address, of: user, context)
@@ -166,6 +167,16 @@ extension RequestContext {
   /// Throws `.signUpClosed` if only the management API makes users.
   package func requireOpenSignUp() throws(Failure) {
     guard app.accountSettings.signUp != .closed else { throw .signUpClosed }
+  }
+
+  /// Throws `.signUpClosed`, or `.loginMethodDisabled` if new users need a passkey.
+  fileprivate func requirePasswordSignUp() throws(Failure) {
+    try requireOpenSignUp()
+    guard !app.passkeySettings.isRequired else {
+      throw .loginMethodDisabled(
+        "The app's setting passkey is required: new users sign up with a passkey.",
+        members: [("setting", "passkey")])
+    }
   }
 
   /// Throws `.signUpClosed` if a registration without a code would reveal who has an account.

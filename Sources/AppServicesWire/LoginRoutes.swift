@@ -112,9 +112,12 @@ import WireKit
 
   /// Returns why the app lets no client link; nil if it does.
   ///
-  /// A guest needs no second factor. After a link, its access token would lack the required one.
-  static func linkRefusal(_ call: Call) -> ServiceError? {
-    guard call.context.app.sessionSettings.mfa == .required else { return nil }
+  /// A guest needs no second factor. After a link, its access token would lack the required one. A
+  /// password needs a passkey in an app that requires one.
+  static func linkRefusal(_ call: Call, ofPassword isPassword: Bool = false) -> ServiceError? {
+    let app = call.context.app
+    let needsPasskey = isPassword && app.passkeySettings.isRequired
+    guard app.sessionSettings.mfa == .required || needsPasskey else { return nil }
     return .refusedLink(
       .badRequest, "the app requires a second factor, and this client cannot send one")
   }
@@ -126,7 +129,8 @@ import WireKit
     _ credential: Provider.Credential, _ provider: Provider, _ call: Call
   ) async throws(Failure) -> Response {
     let user = try await linkingUser(call)
-    if let refusal = linkRefusal(call) { return refusal.response(to: call) }
+    let isPassword = provider == .localUserpass
+    if let refusal = linkRefusal(call, ofPassword: isPassword) { return refusal.response(to: call) }
     let context = call.context
     try await UserOrigins.note(anonymous: user, context)
     do throws(Failure) {

@@ -10,6 +10,10 @@ package enum SignInPage: String {
   case signIn = "sign-in"
   case password
   case signUp = "sign-up"
+  /// The passkey of a new user, whose address is known.
+  case signUpPasskey = "sign-up/passkey"
+  /// The password of a new user, in an app that asks for a passkey first.
+  case signUpPassword = "sign-up/password"
   case code
   case factor
   case recovery
@@ -26,6 +30,8 @@ package enum SignInPage: String {
   case service
   /// A passkey is offered after another sign-in.
   case offer = "passkey-offer"
+  /// The client demands a passkey, and the user has signed in without one.
+  case passkey
   case consent
   case confirm
 

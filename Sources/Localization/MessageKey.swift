@@ -70,7 +70,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case passkeys, passkeyCount, passkey, passkeysIntroduction, passkeyMadeOn, addPasskey,
     addPasskeyText,
     removePasskey, removePasskeyText
-  case signInWithPasskey, signUpWithPasskey, usePasskey, passkeyStepIntroduction, passkeyOnDevice
+  case signInWithPasskey, signUpWithPasskey, usePasskey, passkeyStepIntroduction,
+    passkeyNeededIntroduction, passkeyOnDevice
   case passkeyOffer, passkeyOfferText, remindLater, notOnThisDevice, passkeysLeft
   case verificationNeeded, verificationLinkSent
   case upload, removePicture, changeAddress, changeAddressIntroduction

@@ -133,7 +133,8 @@ package import Tenancy
     case .refused(let failure): throw failure
     case .tokens(let session, let request):
       return try await TokenIssue.tokens(
-        of: session, session.scopes, nonce: request.nonce, for: client, at: provider, context
+        of: session, session.scopes, nonce: request.nonce, wanted: request.wantedClass, for: client,
+        at: provider, context
       )
     }
   }

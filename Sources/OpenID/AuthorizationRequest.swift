@@ -29,8 +29,8 @@ package struct AuthorizationRequest: Sendable {
   package var loginHint: String?
   /// The user of the ID token that the client sent as a hint.
   package var hintedUser: UserID?
-  /// Whether the client asks for a sign-in with a second factor.
-  package var wantsSecondFactor = false
+  /// The class of authentication that the client asks for; nil for any.
+  package var wantedClass: AuthenticationClass?
   /// The way to sign in that the client wants; nil for any.
   package var connection: ClientSettings.Connection?
   /// Scopes that the client asks of the service of that connection.
@@ -56,12 +56,27 @@ package enum ResponseMode: String, CaseIterable, Sendable {
   case webMessage = "web_message"
 }
 
-/// The class of authentication that has a second factor, as `acr` and `acr_values` name it.
+/// A class of authentication, as `acr` and `acr_values` name it.
 ///
-/// - Source: OpenID Provider Authentication Policy Extension 1.0, whose name Auth0's SDKs use.
-package enum AuthenticationClass {
-  package static let secondFactor =
-    "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
+/// - Source: OpenID Provider Authentication Policy Extension 1.0 for the second factor, whose name
+///   Auth0's SDKs use; OpenID Connect Extended Authentication Profile ACR Values 1.0.
+package enum AuthenticationClass: String, CaseIterable, Sendable {
+  case secondFactor = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
+  /// A passkey, which only its own domain can ask for.
+  case phishingResistant = "phr"
+
+  /// Returns whether users can reach it by these ways to sign in.
+  package func isOffered(by methods: SignInMethods) -> Bool {
+    self == .secondFactor || methods.takesPasskey
+  }
+
+  /// Returns whether the authentication methods of a session reach it.
+  package func isMet(by methods: [String]) -> Bool {
+    switch self {
+    case .secondFactor: methods.contains("mfa")
+    case .phishingResistant: methods.contains("pop")
+    }
+  }
 }
 
 /// A page that the client asks for.
@@ -108,7 +123,7 @@ extension AuthorizationRequest {
     json["max_age"] = maxAge.map { .number(JSONNumber($0)) }
     json["login_hint"] = loginHint.map(JSON.string)
     json["hinted_user"] = hintedUser.map { .string($0.text) }
-    if wantsSecondFactor { json["second_factor"] = true }
+    json["acr"] = (wantedClass?.rawValue).map(JSON.string)
     json["connection"] = connection.map { .string($0.name) }
     if !connectionScopes.isEmpty {
       json["connection_scope"] = .string(connectionScopes.joined(separator: " "))
@@ -140,7 +155,7 @@ extension AuthorizationRequest {
     maxAge = json["max_age"]?.number?.int
     loginHint = json["login_hint"]?.string
     hintedUser = json["hinted_user"]?.string.flatMap { UserID($0) }
-    wantsSecondFactor = json["second_factor"] != nil
+    wantedClass = json["acr"]?.string.flatMap(AuthenticationClass.init)
     connection = json["connection"]?.string.map(ClientSettings.Connection.init(name:))
     connectionScopes = words("connection_scope")
     startsSignUp = json["sign_up"] != nil

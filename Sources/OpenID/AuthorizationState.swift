@@ -1,3 +1,4 @@
+package import Accounts
 import JSON
 package import Runtime
 
@@ -116,8 +117,8 @@ package enum AuthorizationStage: Sendable, Equatable {
   /// A code that was mailed to the address of a new user, and the passkey that waits for it: the
   /// credential as JSON, and the flow of its ceremony.
   case newPasskey(flow: String, credential: String, ceremony: String)
-  /// A code of an authenticator app, a recovery code or a passkey, of what the user has.
-  case secondFactor(flow: String, hasApp: Bool, hasPasskey: Bool)
+  /// A code of an authenticator app, a recovery code or a passkey.
+  case secondFactor(flow: String, methods: [SecondFactorFlow.Method])
   /// The first code of a new authenticator app, whose secret the page shows.
   case enrollment(flow: String, secret: String, uri: String)
 
@@ -125,7 +126,7 @@ package enum AuthorizationStage: Sendable, Equatable {
   package var factorFlow: String? {
     switch self {
     case .start, .mailedCode, .newPasskey: nil
-    case .secondFactor(let flow, _, _), .enrollment(let flow, _, _): flow
+    case .secondFactor(let flow, _), .enrollment(let flow, _, _): flow
     }
   }
 
@@ -148,10 +149,10 @@ package enum AuthorizationStage: Sendable, Equatable {
         "name": "new_passkey", "flow": .string(flow), "credential": .string(credential),
         "ceremony": .string(ceremony),
       ]
-    case .secondFactor(let flow, let hasApp, let hasPasskey):
+    case .secondFactor(let flow, let methods):
       [
-        "name": "second_factor", "flow": .string(flow), "app": .bool(hasApp),
-        "passkey": .bool(hasPasskey),
+        "name": "second_factor", "flow": .string(flow),
+        "methods": .array(methods.map { .string($0.rawValue) }),
       ]
     case .enrollment(let flow, let secret, let uri):
       [
@@ -173,8 +174,9 @@ package enum AuthorizationStage: Sendable, Equatable {
       else { return nil }
       self = .newPasskey(flow: flow, credential: credential, ceremony: ceremony)
     case "second_factor":
+      guard let methods = json["methods"]?.array else { return nil }
       self = .secondFactor(
-        flow: flow, hasApp: json["app"]?.bool ?? true, hasPasskey: json["passkey"]?.bool ?? false)
+        flow: flow, methods: methods.compactMap(\.string).compactMap(SecondFactorFlow.Method.init))
     case "enrollment":
       guard let secret = json["secret"]?.string, let uri = json["uri"]?.string else { return nil }
       self = .enrollment(flow: flow, secret: secret, uri: uri)

@@ -10,8 +10,10 @@ import Records
 /// The next step of an authorization.
 package enum AuthorizationStep: Sendable {
   case signIn
-  /// The user has to sign in again, with a second factor.
+  /// The user has to sign in again, with a second factor or a passkey.
   case stepUp(BrowserUser)
+  /// The user has signed in, and has to show a passkey as well.
+  case showPasskey(BrowserUser)
   case chooseAccount
   /// The signed-in user is not the user of the ID token that the client sent.
   case otherUser(BrowserUser)
@@ -25,8 +27,8 @@ package enum AuthorizationStep: Sendable {
   package var user: BrowserUser? {
     switch self {
     case .signIn, .chooseAccount: nil
-    case .stepUp(let user), .otherUser(let user), .consent(let user, _), .confirm(let user),
-      .finish(let user):
+    case .stepUp(let user), .showPasskey(let user), .otherUser(let user), .consent(let user, _),
+      .confirm(let user), .finish(let user):
       user
     }
   }
@@ -68,8 +70,10 @@ extension Authorizations {
     guard isFresh(user, for: authorization), client.accepts(user, in: context.app) else {
       return .signIn
     }
-    if request.wantsSecondFactor, !user.hasSecondFactor, !state.hasAuthenticated {
-      return .stepUp(user)
+    if let wanted = request.wantedClass, !wanted.isMet(by: user.methods) {
+      if !state.hasAuthenticated { return .stepUp(user) }
+      // A user without a second factor goes on. A passkey can be made at once.
+      if wanted == .phishingResistant { return .showPasskey(user) }
     }
     if request.prompts.contains(.consent), !state.hasConsented {
       return .consent(user, request.scopes)
@@ -97,7 +101,7 @@ extension Authorizations {
   ) async throws(Failure) -> BrowserUser? {
     let request = authorization.request
     guard authorization.state.user == nil, !request.prompts.contains(.selectAccount),
-      request.prompts.contains(.login) || request.maxAge != nil || request.wantsSecondFactor
+      request.prompts.contains(.login) || request.maxAge != nil || request.wantedClass != nil
     else { return nil }
     let users = try await BrowserUsers.list(context)
     if let hinted = request.hintedUser { return users.first { $0.user == hinted } }

@@ -20,8 +20,8 @@ package struct BrowserUser: Sendable {
   package let isActive: Bool
   /// The provider of the credential that the user has shown.
   package let provider: IdentityProvider
-  /// Whether the user has passed a second factor in this session.
-  let hasSecondFactor: Bool
+  /// The authentication methods of this session.
+  let methods: [String]
   /// Whether the app requires a second factor, which this session lacks.
   let lacksFactor: Bool
   package let email: String?
@@ -42,7 +42,7 @@ package struct BrowserUser: Sendable {
     name = user.name
     picture = user.picture
     provider = session.provider
-    hasSecondFactor = session.hasSecondFactor
+    methods = session.methods
     lacksFactor = !session.meetsSecondFactor
     locale = user.locale
   }

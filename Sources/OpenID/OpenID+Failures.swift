@@ -143,7 +143,7 @@ extension AuthorizationError {
   package init?(silent step: AuthorizationStep) {
     switch step {
     case .signIn, .chooseAccount: self = .loginRequired
-    case .stepUp: self = .secondFactorRequired
+    case .stepUp, .showPasskey: self = .secondFactorRequired
     case .otherUser: self = .otherUser
     case .consent: self = .consentRequired
     case .confirm: self = .interactionRequired

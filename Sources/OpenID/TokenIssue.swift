@@ -35,14 +35,16 @@ package struct IssuedTokens: Sendable {
   ///   - requested: the scopes of the access token: all of the session, or fewer. An API that
   ///     enforces policies may grant fewer.
   ///   - nonce: the value of the authorization request; nil for a refresh.
+  ///   - wanted: the class of authentication of the authorization request; nil for a refresh.
   ///   - client: the client.
   ///   - provider: this server as the client knows it.
   ///   - context: the context of the request.
   /// - Returns: the tokens.
   /// - Throws: `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   static func tokens(
-    of session: ClientSession, _ requested: [String], nonce: String? = nil, for client: Client,
-    at provider: Provider, _ context: RequestContext
+    of session: ClientSession, _ requested: [String], nonce: String? = nil,
+    wanted: AuthenticationClass? = nil, for client: Client, at provider: Provider,
+    _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
     let server = try await audience(of: session, context)
     let permissions = try await permissions(of: session.user, at: server, context)
@@ -77,9 +79,9 @@ package struct IssuedTokens: Sendable {
       claims["auth_time"] = .number(JSONNumber(session.authenticatedAt))
       if !session.methods.isEmpty {
         claims["amr"] = .array(session.methods.map(JSON.string))
-        if session.methods.contains("mfa") {
-          claims["acr"] = .string(AuthenticationClass.secondFactor)
-        }
+        let reached = [wanted, .secondFactor].compactMap(\.self)
+          .first { $0.isMet(by: session.methods) }
+        claims["acr"] = (reached?.rawValue).map(JSON.string)
       }
       claims["nonce"] = nonce.map(JSON.string)
       complete(&claims, for: session, subject, by: provider, identityLifetime)

@@ -18,6 +18,8 @@ package struct PasskeyCeremony: Sendable {
     case register
     /// A passkey for the user of the session.
     case add
+    /// A passkey that completes a sign-in.
+    case enroll
   }
 
   package let purpose: Purpose

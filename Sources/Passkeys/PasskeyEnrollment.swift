@@ -258,14 +258,7 @@ extension Passkeys {
       _ transaction: Transaction
     ) async throws(Failure) -> (VerifiedCredential?, isNew: Bool) {
       let isGuest = try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty
-      let used = ceremony.use(by: user, in: transaction)
-      let standing = transaction.send(PasskeyQueries.standing, user, made.id)
-      try await used()
-      try made.check(try await standing.rows().first)
-      let identity = made.sendIdentity(in: transaction)
-      let row = made.sendRow(in: transaction)
-      try await identity()
-      try await row()
+      try await made.add(by: ceremony, in: transaction)
       // The session of another user keeps the credential with which it began.
       let credential = VerifiedCredential(of: user, .passkey(made.id))
       return (isGuest ? credential : nil, isNew: true)
@@ -322,7 +315,7 @@ extension Passkeys {
 
   // MARK: Parts
 
-  private static func options(
+  static func options(
     of ceremony: PasskeyCeremony, for user: UserID, named email: String?, _ name: String?,
     excluding others: [CredentialDescriptor], isForThisDevice: Bool = false,
     _ context: RequestContext
@@ -348,7 +341,7 @@ extension Passkeys {
   }
 
   /// A new passkey that was verified, and is not yet written.
-  fileprivate struct NewPasskey {
+  struct NewPasskey {
     let id: IdentityID
     let user: UserID
     let record: CredentialRecord
@@ -382,6 +375,20 @@ extension Passkeys {
       let browser = context.agent.map(BrowserName.init)
       let words = [browser?.program, browser?.system].compactMap(\.self).joined(separator: ", ")
       return words.isEmpty ? "Passkey" : words
+    }
+
+    /// Adds it to its user, and uses the ceremony up.
+    @EventLoop func add(
+      by ceremony: PasskeyCeremony, in transaction: Transaction
+    ) async throws(Failure) {
+      let used = ceremony.use(by: user, in: transaction)
+      let standing = transaction.send(PasskeyQueries.standing, user, id)
+      try await used()
+      try check(try await standing.rows().first)
+      let identity = sendIdentity(in: transaction)
+      let row = sendRow(in: transaction)
+      try await identity()
+      try await row()
     }
 
     /// Sends the identity, whose subject belongs to one user of the app.

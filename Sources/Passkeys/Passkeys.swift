@@ -206,6 +206,15 @@ import WebAuthn
     return try await context.first(PasskeyQueries.exists, user) ?? false
   }
 
+  /// Returns whether a user has a passkey.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func exist(
+    for user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    try await context.read(PasskeyQueries.exists, user, on: .exclusive).first ?? false
+  }
+
   // MARK: Checks
 
   /// - Throws: `.passkeysOff` if the app does not use passkeys.

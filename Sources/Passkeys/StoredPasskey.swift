@@ -96,7 +96,22 @@ struct StandingPasskeys: RowDecodable {
   }
 }
 
+/// The names of a user, for the options of a new passkey.
+struct PasskeyOwner: RowDecodable {
+  let email: String?
+  let name: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    (email, name) = (row.text(ifAny: 0), row.text(ifAny: 1))
+  }
+}
+
 package enum PasskeyQueries {
+  /// Returns the names of a user.
+  static let owner = Statement<PasskeyOwner, UserID>(
+    "passkeys.owner", "select email, name from users where user_id = $1"
+  )
+
   /// Returns a passkey of a user, who may be of another app.
   ///
   /// Served by the primary key.

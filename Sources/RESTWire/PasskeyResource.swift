@@ -41,6 +41,21 @@ import WireKit
         .ok, Passkeys.signIn(credential, flow, call.context), call)
     },
     LoginResource.open(
+      "/v1/login/second-factor/passkey/options",
+      1_024,
+      reads: Fields(
+        "PasskeyEnrollmentFlow", "A sign-in whose methods have enroll_passkey.", .flow),
+      gives: .ok(.creationOptions),
+      refuses: [.passkeysOff, .invalidCode],
+      "Get the options of navigator.credentials.create for a sign-in in an app that requires a "
+        + "passkey"
+    ) { (call, flow) async throws(Failure) in
+      guard let begun = try await Passkeys.beginEnrolling(in: flow, call.context) else {
+        throw .invalidCode
+      }
+      return try response(begun)
+    },
+    LoginResource.open(
       "/v1/register/passkey/options",
       4_096,
       reads: Fields(

@@ -30,11 +30,12 @@ import WireKit
       refuses: [
         .invalidCode, .wrongCredentials, .mfaDisabled, .tooManyAttempts, .deviceFull, .passkeysOff,
         .passkeyInvalid, .passkeyUnknown, .passkeyFlowExpired, .userVerificationMissing,
+        .passkeyExists, .tooManyPasskeys, .emailRestorePending, .additionalFactorRequired,
       ],
       "Complete a sign-in with a code of an authenticator app, a recovery code or a passkey"
     ) { (call, flow, code, passkeyFlow, credential) async throws(Failure) in
       if let passkeyFlow, let credential, code == nil {
-        let passkey = try await Passkeys.shown(credential, passkeyFlow, call.context)
+        let passkey = try await Passkeys.secondStep(credential, passkeyFlow, call.context)
         return try await LoginResource.response(
           .ok, SecondFactorFlow.complete(flow, by: passkey, call.context), call)
       }

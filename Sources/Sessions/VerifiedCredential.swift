@@ -24,6 +24,8 @@ package struct VerifiedCredential: Sendable {
   package var authenticatedAt: Int?
   /// The session at the issuer, by which its sign-out ends the session here; nil if unknown.
   package var issuerSession: String?
+  /// The key of the address whose mail the user has just read, for this sign-in; nil for none.
+  package var readAddress: String?
   /// Whether the user is made in the transaction that creates the session.
   package var isOfNewUser = false
 
@@ -34,12 +36,13 @@ package struct VerifiedCredential: Sendable {
     self.kind = kind
     self.authenticatedAt = authenticatedAt
     self.isOfNewUser = isOfNewUser
+    if case .email(let key) = kind { readAddress = key }
   }
 
   /// Reads a credential that an authentication flow has kept.
   package init(
     of user: UserID, provider: IdentityProvider, evidence: String, at authenticatedAt: Int?,
-    issuerSession: String?
+    issuerSession: String?, readAddress: String?
   ) {
     let kind: Kind =
       switch provider {
@@ -52,6 +55,7 @@ package struct VerifiedCredential: Sendable {
       }
     self.init(of: user, kind, at: authenticatedAt)
     self.issuerSession = issuerSession
+    self.readAddress = readAddress
   }
 
   /// The provider of the session.

@@ -1,6 +1,7 @@
 import JSON
 import Testing
 
+@testable import Accounts
 @testable import OpenID
 
 /// Tests the stored form of what a sign-in waits for.
@@ -9,7 +10,7 @@ import Testing
     AuthorizationStage.start, .mailedCode(flow: "f", isOfNewUser: false),
     .mailedCode(flow: "f", isOfNewUser: true),
     .newPasskey(flow: "f", credential: "{}", ceremony: "c"),
-    .secondFactor(flow: "f", hasApp: false, hasPasskey: true),
+    .secondFactor(flow: "f", methods: [.totp, .passkey, .enrollPasskey]),
     .enrollment(flow: "f", secret: "s", uri: "otpauth://totp/a"),
   ])
   func `a stage is stored with its values`(_ stage: AuthorizationStage) throws {
@@ -24,7 +25,7 @@ import Testing
   @Test(arguments: [
     #"{"name":"enrollment","flow":"f"}"#, #"{"name":"enrollment","flow":"f","secret":"s"}"#,
     #"{"name":"enrollment","secret":"s","uri":"u"}"#, #"{"name":"mailed_code","flow":"f"}"#,
-    #"{"name":"mailed_code","flow":7,"new_user":false}"#, #"{"name":"second_factor"}"#,
+    #"{"name":"mailed_code","flow":7,"new_user":false}"#, #"{"name":"second_factor","flow":"f"}"#,
     #"{"name":"new_passkey","flow":"f","credential":"{}"}"#,
     #"{"name":"second_factor","flow":null}"#, #"{"name":"other","flow":"f"}"#, #"{"flow":"f"}"#,
     #""second_factor""#, "[]", "null",

@@ -49,6 +49,10 @@ class Case(unittest.TestCase):
         headers = {**(JSON if body is not None else {}), **options.pop("headers", {})}
         return self.site.request("POST", path, body, headers, **options)
 
+    def own_email(self):
+        """Returns an address that no other test has."""
+        return f"{self._testMethodName.replace('_', '-')[-40:]}@example.com"
+
     def register(self, email, password="correct horse", **options):
         return self.post("/v1/register", {"email": email, "password": password}, **options)
 
@@ -212,10 +216,6 @@ class Waiting(Case):
         wait_until(lambda: self.site.waiting() >= count
                    or not all(thread.is_alive() for thread in self.threads),
                    what=f"{count} that wait")
-
-    def own_email(self):
-        """Returns an address that no other test has."""
-        return f"{self._testMethodName.replace('_', '-')[-40:]}@example.com"
 
 
 def in_parallel(count, body):

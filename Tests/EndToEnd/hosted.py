@@ -224,9 +224,6 @@ class HostedCase(Case):
         visitor.submit("/password", password=password)
         return visitor.page
 
-    def own_email(self):
-        return f"{self._testMethodName.replace('_', '-')[-40:]}@example.com"
-
     def link(self, email, kind, count=1):
         """Returns the path of the newest link of a kind mailed to an address."""
         token = self.site.mailed(email, kind, count)

@@ -21,6 +21,7 @@ EXCEPT = {
     "POST /v1/login/jwt": "needs a token of an issuer that the app trusts",
     "POST /v1/login/connection": "needs a code of a service that knows the app",
     "POST /v1/login/second-factor/enroll": "needs an app that requires a second factor",
+    "POST /v1/login/second-factor/passkey/options": "needs an app that requires a passkey",
     "POST /v1/login/passkey/options": "needs an app with passkeys",
     "POST /v1/login/passkey": "needs a device with a passkey",
     "POST /v1/register/passkey/options": "needs an app with passkeys",

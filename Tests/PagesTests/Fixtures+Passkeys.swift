@@ -23,18 +23,28 @@ extension Fixtures {
         name: text("iPhone"), madeOn: day, lastUsed: nil, page: Self.path("/account/passkeys/1")),
     ]
     let signIn = passkey(.get, .signInWithPasskey)
-    var used = signIn
-    (used.isFirst, used.style) = (true, .primary)
+    var first = signIn
+    (first.isFirst, first.style) = (true, .primary)
     return [
       ("sign-in-passkey", .signIn(target(), signUp: back, passkey: signIn)),
       (
         "sign-in-passkey-unknown",
         .signIn(target(), passkey: signIn, errors: [.form(.passkeyUnknown)])
       ),
+      (
+        "sign-in-passkey-first",
+        .signIn(target(), signUp: back, passkey: first)
+      ),
+      ("sign-up-address", .signUp(target(), minimumPassword: nil, signIn: back)),
+      (
+        "sign-up-passkey-first",
+        .signUpWithPasskey(
+          passkey(.create, .signUpWithPasskey), email: email, change: back, password: back)
+      ),
       ("password-passkey", .password(target(), email: email, change: back, passkey: signIn)),
       (
         "password-used-passkey",
-        .password(target(), email: email, change: back, mailCode: target(), passkey: used)
+        .password(target(), email: email, change: back, mailCode: target(), passkey: first)
       ),
       ("done-passkeys", .done(.passwordSaved, next: .next(.signIn, to: back), passkeys: 2)),
       (
@@ -50,6 +60,16 @@ extension Fixtures {
       (
         "factor-only-passkey",
         .secondFactor(nil, passkey: passkey(.get, .usePasskey), cancel: target())
+      ),
+      (
+        "factor-new-passkey",
+        .secondFactor(nil, newPasskey: passkey(.create, .addPasskey), cancel: target())
+      ),
+      (
+        "factor-lost-passkey",
+        .secondFactor(
+          nil, passkey: passkey(.get, .usePasskey), newPasskey: passkey(.create, .addPasskey),
+          cancel: target())
       ),
       (
         "passkey-offer",

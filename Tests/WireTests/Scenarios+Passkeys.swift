@@ -13,6 +13,11 @@ extension Scenario {
       let device = try await passkey($0).device
       return try await answer($0, "/v1/login/passkey/options") { try device.get($0) }
     },
+    Scenario("POST /v1/login/second-factor/passkey/options", 200, #"{"flow":"$flow"}"#) {
+      _ = try await withPasskeys($0)
+      try await $0.set(#"{"passkey":"required","passkey_rp_id":"example.org"}"#)
+      return ["flow": try await flow($0)]
+    },
     Scenario("POST /v1/register/passkey/options", 200, #"{"name":"Ada"}"#, withPasskeys),
     Scenario("POST /v1/register/passkey", 201, shown) {
       _ = try await withPasskeys($0)

@@ -30,7 +30,7 @@ extension Scenario {
   ]
 
   /// Returns the flow that a sign-in with the right password begins.
-  @EventLoop private static func flow(_ cast: Fixtures) async throws -> String {
+  @EventLoop static func flow(_ cast: Fixtures) async throws -> String {
     let body = #"{"email":"\#(cast.user.email)","password":"\#(password)"}"#
     let reply = try await cast.expect(401, cast.question(.post, "/v1/login/password", body))
     return try reply.string("flow")

@@ -21,7 +21,7 @@ export class DossierError extends Error {
   errors: { pointer: string; code: string; detail: string }[];
   /** With "additional_factor_required": the flow for `completeSecondFactor`. */
   flow: string | undefined;
-  /** With "additional_factor_required": "totp" and "recovery_code", or "enroll". */
+  /** With "additional_factor_required": the ways to complete it, such as "totp" or "enroll". */
   methods: string[];
   /** The whole response, such as `value` and `current_version` of a conflict. */
   problem: Problem;

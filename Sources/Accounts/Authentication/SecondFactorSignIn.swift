@@ -21,6 +21,22 @@ import Tenancy
   /// A right password begins any number of them, and each one ends the oldest.
   private nonisolated static let limit = 10
 
+  /// A way to complete a sign-in, as clients know it.
+  package enum Method: String, Sendable {
+    case totp
+    case recoveryCode = "recovery_code"
+    case passkey
+    /// A new authenticator app.
+    case enroll
+    /// A new passkey.
+    case enrollPasskey = "enroll_passkey"
+  }
+
+  /// Returns the methods of an `.additionalFactorRequired`.
+  package static func methods(of failure: Failure) -> [Method] {
+    failure["methods"]?.array?.compactMap(\.string).compactMap(Method.init) ?? []
+  }
+
   /// Asks whether a user has a second factor, without waiting.
   ///
   /// - Parameters:
@@ -35,10 +51,10 @@ import Tenancy
   }
 
   /// Returns whether a second step may follow this kind of credential.
-  private static func mayFollow(
-    _ credential: VerifiedCredential, in transaction: Transaction
-  ) -> Bool {
-    credential.takesSecondFactor && transaction.app.sessionSettings.mfa != .off
+  static func mayFollow(_ credential: VerifiedCredential, in transaction: Transaction) -> Bool {
+    let app = transaction.app
+    return credential.takesSecondFactor && app.sessionSettings.mfa != .off
+      || app.needsPasskey(after: credential.provider)
   }
 
   /// Sends a check that fails if the user has a second factor.
@@ -62,6 +78,10 @@ import Tenancy
   ///
   /// A user with an authenticator app must enter a code, or use a passkey. A passkey alone asks for
   /// a second step only if the app requires one. A user without either must enroll a factor then.
+  ///
+  /// If the app requires passkeys, only a passkey completes the sign-in. A user who has none adds
+  /// one, after a code of the app. So does a user who has just read a mail, since the device with
+  /// the others may be lost; but a mail is no second factor where the app requires one.
   /// - Parameters:
   ///   - credential: the credential of the first step.
   ///   - enrolled: the statement of `sendIsEnrolled`.
@@ -72,29 +92,53 @@ import Tenancy
     after credential: VerifiedCredential, _ enrolled: Sent<EnrolledFactors>,
     in transaction: Transaction
   ) async throws(Failure) -> Failure? {
+    let (app, found) = (transaction.app, try await enrolled.rows().first)
+    let mfa = app.sessionSettings.mfa
+    let hasApp = found?.hasApp == true && mfa != .off
+    let needsPasskey = app.needsPasskey(after: credential.provider)
+    guard hasApp || mfa == .required || needsPasskey else { return nil }
+    let hasPasskey = found?.hasPasskey == true && app.passkeySettings.isOpen
+    let mayAdd = needsPasskey && credential.mayAddPasskey(besides: hasPasskey)
+    var methods: [Method] = hasPasskey ? [.passkey] : []
+    if hasApp, !needsPasskey || mayAdd {
+      methods = [.totp, .recoveryCode] + methods
+    } else if mayAdd, !hasPasskey || mfa != .required {
+      methods.append(.enrollPasskey)
+    }
+    return start(methods.isEmpty ? [.enroll] : methods, after: credential, in: transaction)
+  }
+
+  /// Sends the flow of a second step.
+  ///
+  /// - Parameters:
+  ///   - methods: the ways to complete it.
+  ///   - credential: the credential of the first step.
+  ///   - transaction: the transaction, which has locked the user.
+  /// - Returns: `.additionalFactorRequired` with the flow.
+  private static func start(
+    _ methods: [Method], after credential: VerifiedCredential, in transaction: Transaction
+  ) -> Failure {
     let context = transaction.context
-    let found = try await enrolled.rows().first
-    let hasApp = found?.hasApp == true
-    guard hasApp || context.app.sessionSettings.mfa == .required else { return nil }
-    let usesPasskey = found?.hasPasskey == true && context.app.passkeySettings.isOpen
-    let methods = (hasApp ? ["totp", "recovery_code"] : []) + (usesPasskey ? ["passkey"] : [])
     let (flow, place) = (FlowID(), FlowPlace(of: credential.user))
-    let purpose: AuthenticationFlow.Purpose = methods.isEmpty ? .enroll : .secondFactor
+    let enrolls = methods.contains(.enroll) || methods.contains(.enrollPasskey)
+    let purpose: AuthenticationFlow.Purpose = enrolls ? .enroll : .secondFactor
     let app = context.app.id
     _ = transaction.send(SecondFactorFlowQueries.makeRoom, place, limit)
     _ = transaction.send(
       SecondFactorFlowQueries.begin, place, app, flow, purpose.rawValue, credential.provider,
-      credential.evidence, credential.authenticatedAt, tries, lifetime, credential.issuerSession
+      credential.evidence, credential.authenticatedAt, tries, lifetime, credential.issuerSession,
+      credential.readAddress
     )
     return .additionalFactorRequired(
       flow: Credential(.flow, of: flow, part: place).text(context.keys.master),
-      methods: methods.isEmpty ? ["enroll"] : methods, lifetime: lifetime
+      methods: methods.map(\.rawValue), lifetime: lifetime
     )
   }
 
   /// Signs in by the code of a second factor.
   ///
-  /// In a flow that enrolls a factor, the code confirms the factor.
+  /// In a flow that enrolls a factor, the code confirms the factor. If the app requires a passkey, the
+  /// user adds one in a further step.
   /// - Parameters:
   ///   - text: the flow, as the first step has returned it.
   ///   - code: a code of an authenticator, or a recovery code.
@@ -102,9 +146,8 @@ import Tenancy
   ///   - context: the context of the request.
   /// - Returns: the session, and new recovery codes if a factor was enrolled.
   /// - Throws: `.invalidCode` also for a flow that is finished or expired, `.wrongCredentials` if the
-  ///   credential of the first step is not valid any more, `.tooManyAttempts`, `.tooManyRequests`,
-  ///   `.deviceFull`,
-  ///   `.databaseUnavailable`.
+  ///   credential of the first step is not valid any more. `.additionalFactorRequired` for the
+  ///   further step, `.tooManyAttempts`, `.tooManyRequests`, `.deviceFull`, `.databaseUnavailable`.
   package static func complete(
     _ text: String, by code: String, as style: SessionStyle = .native, _ context: RequestContext
   ) async throws(Failure) -> (session: OpenSession, recoveryCodes: [String]) {
@@ -114,6 +157,9 @@ import Tenancy
     let limiter = try await SecondFactors.limiter(of: code, by: user, context)
     do throws(Failure) {
       try await limiter.count()
+      if context.app.needsPasskey(after: step.credential.provider) {
+        throw try await beginPasskey(after: step, countedBy: limiter, context)
+      }
       let tokens = try await SignIn.complete(
         step.credential, secondFactor: SecondFactors.methods, countedBy: limiter, as: style,
         context, step.write
@@ -129,7 +175,32 @@ import Tenancy
     }
   }
 
-  /// Signs in by a passkey as the second factor.
+  /// Uses a code up, and begins the step in which the user adds a passkey.
+  ///
+  /// - Returns: `.additionalFactorRequired` with the flow.
+  /// - Throws: `.invalidCode`, also for a user who has to use a passkey; `.wrongCredentials`,
+  ///   `.databaseUnavailable`.
+  private static func beginPasskey(
+    after step: SecondStep, countedBy limiter: FailureLimiter, _ context: RequestContext
+  ) async throws(Failure) -> Failure {
+    let credential = step.credential
+    return try await limiter.complete { () async throws(Failure) in
+      try await context.transaction { transaction async throws(Failure) in
+        _ = transaction.send(SessionsQueries.lockUser, credential.user)
+        let found = try await transaction.run(SecondFactorQueries.enrolled, credential.user).first
+        guard credential.mayAddPasskey(besides: found?.hasPasskey == true) else {
+          throw .invalidCode
+        }
+        try await step.write(in: transaction)()
+        try await credential.sendCheck(in: transaction)()
+        let next = start([.enrollPasskey], after: credential, in: transaction)
+        try await limiter.succeed(in: transaction)
+        return next
+      }
+    }
+  }
+
+  /// Signs in by a passkey as the second factor, or by a new passkey.
   ///
   /// - Parameters:
   ///   - text: the flow, as the first step has returned it.
@@ -137,8 +208,9 @@ import Tenancy
   ///   - style: the style of the wire's sessions.
   ///   - context: the context of the request.
   /// - Returns: the session.
-  /// - Throws: `.invalidCode` for a flow that is finished, expired, of another user, or that enrolls a
-  ///   factor; `.wrongCredentials` if the credential of the first step is not valid any more, errors
+  /// - Throws: `.invalidCode` for a flow that is finished, expired, of another user, or that enrolls
+  ///   an authenticator app; a new passkey needs a flow that enrolls a passkey.
+  ///   `.wrongCredentials` if the credential of the first step is not valid any more, errors
   ///   of the passkey's writes, `.tooManyRequests`, `.deviceFull`, `.databaseUnavailable`.
   package static func complete(
     _ text: String, by passkey: ShownPasskey, as style: SessionStyle = .native,
@@ -166,8 +238,8 @@ import Tenancy
 
   /// Begins to enroll a factor in a flow of an app that requires one.
   ///
-  /// Throws `.invalidCode` for a flow that is finished or expired, or whose user has a factor;
-  /// `.mfaDisabled`, `.databaseUnavailable`.
+  /// Throws `.invalidCode` for a flow that is finished or expired, that enrolls a passkey, or whose
+  /// user has a factor; `.mfaDisabled`, `.databaseUnavailable`.
   package static func enroll(
     _ text: String, _ context: RequestContext
   ) async throws(Failure) -> SecondFactors.Enrollment {
@@ -175,12 +247,32 @@ import Tenancy
     try SecondFactors.requireOffered(context)
     return try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(
-        SecondFactorFlowQueries.enrollingUser, place, context.app.id, flow
+        SecondFactorFlowQueries.enrolling, place, context.app.id, flow
       )
-      guard let user = found.first else { throw .invalidCode }
+      guard let provider = found.first.map({ IdentityProvider($0) }),
+        !context.app.needsPasskey(after: provider)
+      else { throw .invalidCode }
+      let user = UserID(trusted: place.text)
       _ = try await lockedFactors(of: user, in: transaction)
       return try await SecondFactors.begin(of: user, in: transaction)
     }
+  }
+
+  /// Returns the user who adds a passkey in a flow; nil if it is finished or expired, or adds none.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func userAddingPasskey(
+    in text: String, _ context: RequestContext
+  ) async throws(Failure) -> UserID? {
+    guard let credential = Credential(.flow, text, context.keys.master) else { return nil }
+    let place: FlowPlace = credential.part()
+    let found = try await context.read(
+      SecondFactorFlowQueries.enrolling, place, context.app.id, credential.owner(), on: .exclusive
+    )
+    guard let provider = found.first.map({ IdentityProvider($0) }),
+      context.app.needsPasskey(after: provider)
+    else { return nil }
+    return UserID(trusted: place.text)
   }
 
   /// Locks a user who has no confirmed factor, and returns the factor that is not confirmed.
@@ -221,24 +313,26 @@ package enum SecondFactorFlowQueries {
 
   /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
   /// - Parameter 10: the session at the issuer; null if unknown.
+  /// - Parameter 11: the key of the address whose mail the user has read; null for none.
   static let begin = Statement<
     NoRow, FlowPlace, AppID, FlowID, String, IdentityProvider, String?, Int?, Int, Duration,
-    String?
+    String?, String?
   >(
     "second_factor_flows.begin",
     """
     insert into authentication_flows (
       place, app_id, flow_id, purpose, provider, evidence, authenticated_at, tries, expires_at,
-      issuer_session)
+      issuer_session, email_key)
     values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval,
-      $10)
+      $10, $11)
     """)
 
-  /// Returns the user of a flow that enrolls a factor; no row if it is finished or expired.
-  static let enrollingUser = Statement<UserID, FlowPlace, AppID, FlowID>(
-    "second_factor_flows.enrolling_user",
+  /// Returns the provider of the first step of a flow that enrolls a factor; no row if the flow is
+  /// finished or expired.
+  static let enrolling = Statement<String, FlowPlace, AppID, FlowID>(
+    "second_factor_flows.enrolling",
     """
-    select place from authentication_flows
+    select provider from authentication_flows
     where place = $1 and app_id = $2 and flow_id = $3 and purpose = 'enroll' and tries > 0
       and expires_at > now()
     """)
@@ -265,11 +359,38 @@ package enum SecondFactorFlowQueries {
 /// A passkey whose signature is right, and the writes that use it once.
 package struct ShownPasskey {
   package let credential: VerifiedCredential
+  /// Whether the user has just made it, and the writes add it.
+  let isNew: Bool
   /// Undoes the transaction if the signature was used before, or the passkey is gone.
   package let write: SignIn.Writes
 
-  package init(_ credential: VerifiedCredential, _ write: @escaping SignIn.Writes) {
-    (self.credential, self.write) = (credential, write)
+  package init(
+    _ credential: VerifiedCredential, isNew: Bool = false, _ write: @escaping SignIn.Writes
+  ) {
+    (self.credential, self.isNew, self.write) = (credential, isNew, write)
+  }
+}
+
+extension ShownPasskey {
+  /// Returns whether it is a passkey of the user of a flow.
+  fileprivate func isOwn(of place: FlowPlace) -> Bool {
+    credential.user.text.hasSameBytes(as: place.text)
+  }
+}
+
+extension VerifiedCredential {
+  /// Returns whether its user may add a passkey before a session begins, also if there are others.
+  func mayAddPasskey(besides hasPasskey: Bool) -> Bool { !hasPasskey || readAddress != nil }
+}
+
+extension App {
+  /// Returns whether a sign-in by a kind of credential is complete only with a passkey.
+  func needsPasskey(after provider: IdentityProvider) -> Bool {
+    guard passkeySettings.isRequired else { return false }
+    switch provider {
+    case .password, .linkedPassword, .email: return true
+    case .anonymous, .apiKey, .passkey, .issuer: return false
+    }
   }
 }
 
@@ -287,7 +408,7 @@ package struct ShownPasskey {
   private let flow: FlowID
   private let place: FlowPlace
   private let proof: Proof
-  /// Whether the code confirms a new factor.
+  /// Whether the code confirms a new factor, or the passkey is new.
   private let enrolls: Bool
   private let context: RequestContext
 
@@ -295,18 +416,20 @@ package struct ShownPasskey {
   init?(
     _ row: FlowRow, of flow: FlowID, at place: FlowPlace, _ proof: Proof, _ context: RequestContext
   ) {
+    guard let provider = row.provider, let evidence = row.evidence else { return nil }
+    let addsPasskey = context.app.needsPasskey(after: provider)
     switch (AuthenticationFlow.Purpose(rawValue: row.purpose), proof) {
     case (.secondFactor, .code): enrolls = false
-    case (.enroll, .code): enrolls = true
-    case (.secondFactor, .passkey(let passkey))
-    where passkey.credential.user.text.hasSameBytes(as: place.text):
+    case (.enroll, .code) where !addsPasskey: enrolls = true
+    case (.secondFactor, .passkey(let passkey)) where passkey.isOwn(of: place) && !passkey.isNew:
       enrolls = false
+    case (.enroll, .passkey(let passkey)) where passkey.isOwn(of: place) && addsPasskey:
+      enrolls = passkey.isNew
     default: return nil
     }
-    guard let provider = row.provider, let evidence = row.evidence else { return nil }
     credential = VerifiedCredential(
       of: UserID(trusted: place.text), provider: provider, evidence: evidence,
-      at: row.authenticatedAt, issuerSession: row.issuerSession
+      at: row.authenticatedAt, issuerSession: row.issuerSession, readAddress: row.key
     )
     (self.flow, self.place, self.proof, self.context) = (flow, place, proof, context)
   }
@@ -327,7 +450,15 @@ package struct ShownPasskey {
   private func use(in transaction: Transaction) async throws(Failure) -> Completion? {
     let user = credential.user
     switch proof {
-    case .passkey(let passkey): return try await passkey.write(transaction)
+    case .passkey(let passkey):
+      if enrolls {
+        // Another request may have added one since the first step.
+        let found = try await transaction.run(SecondFactorQueries.enrolled, user).first
+        guard credential.mayAddPasskey(besides: found?.hasPasskey == true) else {
+          throw .invalidCode
+        }
+      }
+      return try await passkey.write(transaction)
     case .code(let code) where enrolls:
       try SecondFactors.requireOffered(context)
       let factors = try await SecondFactorFlow.lockedFactors(of: user, in: transaction)

@@ -51,7 +51,9 @@ import Postgres
       var device = try await Devices.admit(credential.user, context)
       // If no user needs a factor, the first attempt writes the session, and checks that this user has
       // none.
-      var asksForFactor = context.app.sessionSettings.mfa == .required
+      let app = context.app
+      var asksForFactor =
+        app.sessionSettings.mfa == .required || app.needsPasskey(after: credential.provider)
       while true {
         do throws(Failure) {
           live = try await context.transaction {

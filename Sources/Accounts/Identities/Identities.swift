@@ -50,8 +50,7 @@ package import Tenancy
     let live = try await context.transaction {
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, write)
-      if context.app.sessionSettings.mfa != .off,
-        let credential,
+      if let credential, SecondFactorFlow.mayFollow(credential, in: transaction),
         try await Sessions.ofCaller(user, in: transaction).provider == .anonymous,
         let enrolled = SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction),
         let secondStep = try await SecondFactorFlow.begin(
@@ -105,7 +104,7 @@ package import Tenancy
   }
 
   /// Makes a guest who has got an identity a permanent user, and records and mails the identity.
-  static func finish(
+  package static func finish(
     _ provider: IdentityProvider, of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     _ = transaction.send(CredentialRowQueries.settle, user)

@@ -118,8 +118,10 @@ struct AuthorizationParameters {
     request.loginHint = values["login_hint"]?.excerpt(320)
     request.startsSignUp =
       values["screen_hint"] == "signup" || request.prompts.contains(.create)
-    request.wantsSecondFactor = [String](scopes: values["acr_values"] ?? "")
-      .has(scope: AuthenticationClass.secondFactor)
+    // The first value counts that the client's users can reach.
+    let methods = SignInMethods(app, client, only: request.connection)
+    request.wantedClass = [String](scopes: values["acr_values"] ?? "")
+      .compactMap(AuthenticationClass.init).first { $0.isOffered(by: methods) }
     request.locales = Array(
       (values["ui_locales"] ?? "").excerpt(200).split(separator: " ").prefix(10)
     )

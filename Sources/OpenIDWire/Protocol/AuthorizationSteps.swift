@@ -62,6 +62,7 @@ import WireKit
       let startsSignUp = authorization.request.startsSignUp
       return redirect(to: startsSignUp ? .signUp : .signIn)
     case .stepUp: return redirect(to: .signIn)
+    case .showPasskey: return redirect(to: .passkey)
     case .chooseAccount: return redirect(to: .choose)
     case .otherUser: return handOver.response(.otherUser, to: call, afterForm: !isFirst)
     case .consent: return redirect(to: .consent)

@@ -20,7 +20,7 @@ import WireKit
         .get, "/.well-known/\(name)", access: .open, isCrossOrigin: false,
         summary: "Describe the endpoints of the issuer"
       ) { call throws(Failure) in
-        document(description(of: call.issuerOrigin, call.pages.languages))
+        document(description(of: call.issuerOrigin, in: call.context.app, call.pages.languages))
       }
     } + [
       Route(
@@ -62,10 +62,14 @@ import WireKit
     return response
   }
 
-  private static func description(of origin: String, _ languages: Languages) -> JSON {
+  private static func description(
+    of origin: String, in app: App, _ languages: Languages
+  ) -> JSON {
     func list(_ words: [String]) -> JSON { .array(words.map(JSON.string)) }
     let secrets = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
     let methods = list(secrets + ["none"])
+    let signIn = SignInMethods(app, nil)
+    let classes = AuthenticationClass.allCases.filter { $0.isOffered(by: signIn) }
     return [
       "issuer": .string("\(origin)/"),
       "authorization_endpoint": .string("\(origin)/authorize"),
@@ -96,7 +100,7 @@ import WireKit
         "zoneinfo", "updated_at", "email", "email_verified", "phone_number",
         "phone_number_verified",
       ]),
-      "acr_values_supported": [.string(AuthenticationClass.secondFactor)],
+      "acr_values_supported": list(classes.map(\.rawValue)),
       "prompt_values_supported": list(Prompt.allCases.map(\.rawValue)),
       "ui_locales_supported": list(languages.catalogs.map(\.language)),
       "authorization_response_iss_parameter_supported": true,

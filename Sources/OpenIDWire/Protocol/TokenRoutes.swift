@@ -231,14 +231,17 @@ extension DirectGrant {
   private func secondStep(
     of signIn: DirectSignIn, _ failure: Failure
   ) async throws(TokenError) -> TokenError {
-    let enrolls = failure["methods"]?.array?.contains("enroll") == true
+    let methods = SecondFactorFlow.methods(of: failure)
+    let takesCode = methods.contains(.totp)
+    let enrolls = methods.contains(.enroll) || methods.contains(.enrollPasskey)
+    let type: JSON = takesCode || methods.contains(.enroll) ? "otp" : "passkey"
     let token = try await call.attempt { () async throws(Failure) in
       try signIn.token(of: enrolls ? nil : failure["flow"]?.string, call.context)
     }
     var error = TokenError(.forbidden, "mfa_required", "Multifactor authentication required")
     error.members = [
       ("mfa_token", .string(token)),
-      ("mfa_requirements", [enrolls ? "enroll" : "challenge": [["type": "otp"]]]),
+      ("mfa_requirements", [enrolls ? "enroll" : "challenge": [["type": type]]]),
     ]
     return error
   }

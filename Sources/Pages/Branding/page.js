@@ -123,7 +123,7 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
     .catch(() => {});
 
   const renew = async () => {
-    const email = document.getElementById("email")?.value;
+    const email = (form.elements.email ?? document.getElementById("email"))?.value;
     const response = await fetch(renewal, {
       method: "POST", headers: { "Content-Type": "application/json" },
       body: JSON.stringify(kind === "create" && email ? { email } : {}),

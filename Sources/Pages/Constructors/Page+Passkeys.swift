@@ -26,7 +26,7 @@ package struct PasskeyForm: Sendable {
   /// The credential id that no user has, which the script reports to the browser; nil for none.
   package var unknown: String?
   package var style = Button.Style.secondary
-  /// Whether it stands above the other ways of the page.
+  /// Whether it stands above the other ways, with a divider between.
   package var isFirst = false
 
   package init(
@@ -54,6 +54,9 @@ extension Page {
   /// Adds the button of passkeys, below a divider if something stands above; nothing for nil.
   mutating func add(_ passkey: PasskeyForm?) {
     guard let passkey else { return }
+    guard !passkey.isFirst else {
+      return body.insert(.passkey(passkey, isAlternative: false), at: 0)
+    }
     body.append(.passkey(passkey, isAlternative: !body.isEmpty))
   }
 
@@ -107,6 +110,25 @@ extension Page {
       .subheading(.message(.removePasskey)), .paragraphs([.message(.removePasskeyText)]),
     ]
     page.add(.remove, removal, .danger)
+    return page
+  }
+
+  /// Asks a new user for a passkey.
+  ///
+  /// - `change`: leads to the page of the address.
+  /// - `password`: leads to the page of a password; nil if the app takes none.
+  package static func signUpWithPasskey(
+    _ form: PasskeyForm, email: String, change: Destination, password: Destination?,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .createAccount)
+    page.errors = errors
+    page.introduction = [.message(.addPasskeyText)]
+    page.body = [
+      .person(Person(email: email), Link(.message(.change), to: change)),
+      .passkey(form, isAlternative: false),
+    ]
+    page.add(.usePassword, to: password)
     return page
   }
 

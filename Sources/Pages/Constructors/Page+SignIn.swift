@@ -21,7 +21,8 @@ extension Page {
       let remember = Field(
         "remember", .message(.rememberAddress), .checkbox(isChecked: isRemembered)
       )
-      let buttons = [Button(.message(.continue))]
+      let style: Button.Style = passkey?.isFirst == true ? .secondary : .primary
+      let buttons = [Button(.message(.continue), style: style)]
       page.body = [.form(Form(target, fields: [.email(email), remember], buttons: buttons))]
     }
     page.add(passkey)
@@ -46,11 +47,7 @@ extension Page {
     var page = asking(
       .enterPassword, target, fields, .signIn, isSecond ? .secondary : .primary, errors: errors)
     page.addAlternative(.mailCodeInstead, mailCode)
-    if let passkey, isSecond {
-      page.body.insert(.passkey(passkey, isAlternative: false), at: 0)
-    } else {
-      page.add(passkey)
-    }
+    page.add(passkey)
     return page
   }
 
@@ -86,15 +83,16 @@ extension Page {
 
   /// Asks for the address and the password of a new user.
   ///
-  /// - `minimum`: the shortest password that the app accepts.
+  /// - `minimum`: the shortest password that the app accepts; nil if a later page asks for one.
   /// - `connections`: the issuers, in the order of the operator.
   package static func signUp(
-    _ target: FormTarget, email: String = "", minimumPassword minimum: Int, signIn: Destination,
+    _ target: FormTarget, email: String = "", minimumPassword minimum: Int?, signIn: Destination,
     terms: Destination? = nil, passkey: PasskeyForm? = nil, connections: [ConnectionButton] = [],
     errors: [PageError] = []
   ) -> Page {
-    let fields: [Field] = [.email(email), .newPassword(minimum: minimum)]
-    var page = asking(.createAccount, target, fields, .createAccount, errors: errors)
+    let fields: [Field] = [.email(email)] + (minimum.map { [.newPassword(minimum: $0)] } ?? [])
+    let button: MessageKey = minimum == nil ? .continue : .createAccount
+    var page = asking(.createAccount, target, fields, button, errors: errors)
     page.introduction = [.message(.createAccountIntroduction)]
     page.add(passkey)
     page.add(connections)
@@ -107,20 +105,24 @@ extension Page {
   /// Asks for a code of the authenticator app, or for a passkey.
   ///
   /// - `target`: the form of the code; nil for a user without the app.
+  /// - `newPasskey`: makes a passkey, for a user who has none at hand.
   package static func secondFactor(
     _ target: FormTarget?, recoveryCode: Destination? = nil, passkey: PasskeyForm? = nil,
-    cancel: FormTarget? = nil, errors: [PageError] = []
+    newPasskey: PasskeyForm? = nil, cancel: FormTarget? = nil, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .secondFactor)
     page.errors = errors
-    page.introduction = [
-      .message(target == nil ? .passkeyStepIntroduction : .secondFactorIntroduction)
-    ]
+    let introduction: MessageKey =
+      target != nil
+      ? .secondFactorIntroduction
+      : passkey != nil ? .passkeyStepIntroduction : .passkeyNeededIntroduction
+    page.introduction = [.message(introduction)]
     if let target {
       let buttons = [Button(.message(.verify))]
       page.body = [.form(Form(target, fields: [.code(digits: appCodeLength)], buttons: buttons))]
     }
     page.add(passkey)
+    page.add(newPasskey)
     page.add(.cancel, cancel)
     page.add(.useRecoveryCode, to: recoveryCode)
     return page

@@ -49,7 +49,8 @@ package struct DeviceSession: RowDecodable {
   package let provider: IdentityProvider
   /// When the user authenticated, in seconds since 1970.
   package let authenticatedAt: Int
-  package let hasSecondFactor: Bool
+  /// The authentication methods (RFC 8176).
+  package let methods: [String]
   /// Whether the session has passed a second factor, or needs none.
   package let meetsSecondFactor: Bool
 
@@ -58,7 +59,7 @@ package struct DeviceSession: RowDecodable {
     style = try row.text(13)
     provider = IdentityProvider(try row.text(14))
     authenticatedAt = try row.int(15)
-    hasSecondFactor = try row.bool(16)
+    methods = try row.text(16).split(separator: " ").map(String.init)
     meetsSecondFactor = try row.bool(17)
   }
 

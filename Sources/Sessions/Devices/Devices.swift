@@ -325,7 +325,7 @@ package enum DevicesQueries {
       p.user_id, p.activated_at, u.anonymous, u.name, u.nickname,
       case when u.blocked_at is null then u.email end, u.picture, u.locale,
       s.style, s.provider, floor(extract(epoch from s.authenticated_at))::bigint,
-      has_second_factor(s.amr), meets_mfa($3::boolean, s.amr, s.provider, u.anonymous)
+      s.amr, meets_mfa($3::boolean, s.amr, s.provider, u.anonymous)
     from device_accounts p
     join users u on u.user_id = $1
     left join sessions s on s.user_id = $1 and u.blocked_at is null and s.session_id = (

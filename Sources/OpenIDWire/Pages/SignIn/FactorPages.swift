@@ -5,6 +5,7 @@ import HostedPages
 import Localization
 import OpenID
 import Pages
+import Passkeys
 import Runtime
 import Sessions
 import WireKit
@@ -14,20 +15,28 @@ import WireKit
   nonisolated static let routes = [
     SignInPages.show(.factor, "Show the form of a second factor") {
       (visit) async throws(Failure) in
-      guard case .secondFactor(_, let hasApp, let hasPasskey) = visit.state.stage else {
-        return nil
+      guard case .secondFactor(let flow, let methods) = visit.state.stage else { return nil }
+      let hasApp = methods.contains(.totp)
+      let target = visit.target(below: "factor/passkey")
+      var passkey: PasskeyForm?
+      if methods.contains(.passkey) {
+        passkey = try visit.call.passkeyForm(target, .usePasskey, errors: visit.errors)
+      }
+      var newPasskey: PasskeyForm?
+      if methods.contains(.enrollPasskey) {
+        guard let begun = try await Passkeys.beginEnrolling(in: flow, visit.context) else {
+          return nil
+        }
+        newPasskey = PasskeyForm(begun, .create, target, .addPasskey)
       }
       return .secondFactor(
         hasApp ? visit.target(.factor) : nil, recoveryCode: hasApp ? visit.link(.recovery) : nil,
-        passkey: hasPasskey
-          ? try visit.call.passkeyForm(
-            visit.target(below: "factor/passkey"), .usePasskey, errors: visit.errors) : nil,
-        cancel: visit.cancel, errors: visit.pageErrors
+        passkey: passkey, newPasskey: newPasskey, cancel: visit.cancel, errors: visit.pageErrors
       )
     },
     SignInPages.handle("factor", "Sign in with a second factor") {
       (visit, form) async throws(Failure) in
-      guard case .secondFactor(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
+      guard case .secondFactor(let flow, _) = visit.state.stage else { return .page(.signIn) }
       guard let code = form.code(digits: TimeBasedCode.length) else {
         return .errors([form.malformedCode(digits: TimeBasedCode.length)], on: .factor)
       }
@@ -43,7 +52,7 @@ import WireKit
     },
     SignInPages.handle("recovery", "Sign in with a recovery code") {
       (visit, form) async throws(Failure) in
-      guard case .secondFactor(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
+      guard case .secondFactor(let flow, _) = visit.state.stage else { return .page(.signIn) }
       let code = form.trimmed(.recoveryCode)
       return try await complete(flow, visit, by: code, on: .recovery, wrong: .recoveryCodeWrong)
     },

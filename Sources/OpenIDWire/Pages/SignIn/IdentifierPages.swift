@@ -6,6 +6,7 @@ import HostedPages
 import JSON
 import OpenID
 import Pages
+import Passkeys
 import Runtime
 import Sessions
 import Tenancy
@@ -35,8 +36,8 @@ import WireKit
       email: visit.state.email ?? visit.authorization.request.loginHint ?? kept ?? "",
       isRemembered: kept != nil,
       client: client?.name,
-      signUp: methods.takesSignUp ? visit.link(.signUp) : nil,
-      passkey: try visit.passkeyForm(fillsAddress: takesAddress),
+      signUp: try visit.takesSignUp ? visit.link(.signUp) : nil,
+      passkey: try visit.passkeyForm(fillsAddress: takesAddress, mayBeFirst: takesAddress),
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )
@@ -44,17 +45,20 @@ import WireKit
 
   /// Returns the page on which a signed-in user authenticates again; nil for a sign-in.
   private static func stepUpPage(_ visit: Visit) async throws(Failure) -> Page? {
-    guard let email = try await visit.stepUpEmail() else { return nil }
+    guard let (user, email) = try await visit.stepUpUser() else { return nil }
     let client = try visit.client()
     let methods = try visit.methods()
+    // A user who has a passkey shows it. Another user first signs in again, and then makes one.
+    let needsPasskey = visit.wantsPasskey
+    let onlyPasskey = needsPasskey ? try await Passkeys.exist(for: user, visit.context) : false
     return .confirmIdentity(
       visit.target(.password),
       email: email,
-      method: methods.takesPassword ? .password : .unsentMailCode,
-      resend: methods.takesCode ? CodePages.target(visit) : nil,
+      method: onlyPasskey ? .other : methods.takesPassword ? .password : .unsentMailCode,
+      resend: methods.takesCode && !onlyPasskey ? CodePages.target(visit) : nil,
       others: Page.OtherConfirmations(
-        connections: try visit.connectionButtons(confirming: true),
-        passkey: try visit.passkeyForm()),
+        connections: onlyPasskey ? [] : try visit.connectionButtons(confirming: true),
+        passkey: try visit.passkeyForm(isOnly: onlyPasskey)),
       another: visit.target(below: "choose/another"),
       client: client?.name,
       cancel: visit.cancel,
@@ -82,7 +86,7 @@ import WireKit
   private static func canChoose(_ visit: Visit, _ client: Client?) async throws(Failure) -> Bool {
     let request = visit.authorization.request
     guard !visit.state.isAnother, visit.state.user == nil, !request.needsSignIn,
-      request.hintedUser == nil, !request.wantsSecondFactor, request.maxAge == nil
+      request.hintedUser == nil, request.wantedClass == nil, request.maxAge == nil
     else { return false }
     return try await BrowserUsers.list(visit.context).contains {
       client?.accepts($0, in: visit.app) ?? true
@@ -124,14 +128,22 @@ import WireKit
   // MARK: A new account
 
   private static func signUpPage(_ visit: Visit) async throws(Failure) -> Page? {
-    guard try visit.methods().takesSignUp else { return nil }
+    let asksPassword = try !visit.signsUpByPasskey
+    return try await signUpPage(visit, asksPassword: asksPassword, offersPasskey: asksPassword)
+  }
+
+  /// Returns the page of the address of a new user, and of the password unless a passkey comes next.
+  static func signUpPage(
+    _ visit: Visit, asksPassword: Bool, offersPasskey: Bool
+  ) async throws(Failure) -> Page? {
+    guard try visit.takesSignUp else { return nil }
     return .signUp(
       visit.target(.signUp),
       email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
-      minimumPassword: visit.app.accountSettings.passwordMinLength,
+      minimumPassword: asksPassword ? visit.app.accountSettings.passwordMinLength : nil,
       signIn: visit.link(.signIn),
       terms: visit.app.brandingSettings.terms,
-      passkey: try visit.passkeySignUpForm(),
+      passkey: offersPasskey ? try visit.passkeySignUpForm() : nil,
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )
@@ -140,20 +152,28 @@ import WireKit
   private static func signUp(
     _ visit: Visit, _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
-    guard try visit.methods().takesSignUp else {
+    guard try visit.takesSignUp else {
       return .errors([FormError(.signUpClosed)], on: .signIn)
     }
     let email = form.trimmed(.email)
     visit.state.email = email
+    var page = SignInPage.signUp
+    if try visit.signsUpByPasskey {
+      guard !visit.app.passkeySettings.isRequired, form[InputName.newPassword.text] != nil else {
+        let error = FormError.error(ofEmail: email)
+        return error.map { .errors([$0], on: .signUp) } ?? .page(.signUpPasskey)
+      }
+      page = .signUpPassword
+    }
     let password = form.text(.newPassword)
     let errors = [
       FormError.error(ofEmail: email),
       FormError.error(ofNew: password, email: email, in: visit.app),
     ].compactMap(\.self)
-    guard errors.isEmpty else { return .errors(errors, on: .signUp) }
+    guard errors.isEmpty else { return .errors(errors, on: page) }
     let credentials = Credentials(email: email, password: password)
     var mailed: String?
-    let next = try await visit.signIn(on: .signUp, wrong: .emailTaken) {
+    let next = try await visit.signIn(on: page, wrong: .emailTaken) {
       () async throws(Failure) -> OpenSession? in
       switch try await Users.register(credentials, as: .pages, visit.context) {
       case .signedIn(let session): return session
@@ -182,17 +202,18 @@ extension Visit {
     return methods.takesCode ? try await CodePages.send(self, from: .signIn) : other
   }
 
-  /// Returns the address of the user who has to authenticate again; nil for none, or another one.
-  func stepUpEmail() async throws(Failure) -> String? {
+  /// Returns the user who has to authenticate again, with the address; nil for none, or another one.
+  func stepUpUser() async throws(Failure) -> (user: UserID, email: String)? {
     guard !state.isAnother, authorization.request.client != .pages,
-      let email = try await Authorizations.stepUpUser(of: authorization, context)?.email
+      let user = try await Authorizations.stepUpUser(of: authorization, context),
+      let email = user.email, state.email?.hasSameBytes(as: email) ?? true
     else { return nil }
-    return state.email.map { $0.hasSameBytes(as: email) } ?? true ? email : nil
+    return (user.user, email)
   }
 
   /// Returns whether the address is known: entered, or that of a user who authenticates again.
   func knowsEmail() async throws(Failure) -> Bool {
-    if state.email == nil { state.email = try await stepUpEmail() }
+    if state.email == nil { state.email = try await stepUpUser()?.email }
     return state.email != nil
   }
 }

@@ -19,7 +19,8 @@ import WireKit
       guard try visit.methods().takesPasskey else {
         return .errors([FormError(.methodClosed)], on: .signIn)
       }
-      let page = visit.state.page == .password ? SignInPage.password : .signIn
+      let page: SignInPage =
+        visit.lacksWantedPasskey ? .passkey : visit.state.page == .password ? .password : .signIn
       // A passkey of a phone or a security key, and a device that can keep one too.
       let mayOffer =
         form["platform"] == "1"
@@ -57,12 +58,13 @@ import WireKit
     },
     SignInPages.handle("factor/passkey", "Complete a sign-in with a passkey") {
       (visit, form) async throws(Failure) in
-      guard case .secondFactor(let flow, _, _) = visit.state.stage else { return .page(.signIn) }
+      guard case .secondFactor(let flow, _) = visit.state.stage else { return .page(.signIn) }
       return try await visit.signIn(on: .factor, wrong: .passkeyWrong) { () async throws(Failure) in
-        let passkey = try await visit.call.shownPasskey(of: form)
+        let (credential, options) = try visit.call.passkey(of: form)
+        let passkey = try await Passkeys.secondStep(credential, options, visit.context)
         let session = try await SecondFactorFlow.complete(
           flow, by: passkey, as: .pages, visit.context)
-        visit.call.keep(passkey: try visit.call.passkey(of: form).credential, of: session.user)
+        visit.call.keep(passkey: credential, of: session.user)
         return session
       }
     },
@@ -91,7 +93,8 @@ import WireKit
         visit.state.deviceSecret = added.session.deviceSecret
         visit.call.keep(passkey: credential, of: user)
       }
-      return errors.isEmpty ? visit.nextAfterSignIn : .errors(errors, on: .offer)
+      let page = visit.lacksWantedPasskey ? SignInPage.passkey : .offer
+      return errors.isEmpty ? visit.nextAfterSignIn : .errors(errors, on: page)
     },
     decline("later", .passkeyLater, "Continue without a passkey for some days"),
     decline("never", .passkeyNever, "Continue without a passkey in this browser"),
@@ -119,10 +122,21 @@ extension BrowserNote {
 
 extension Visit {
   /// Returns the form that signs in with a passkey; nil if the client takes none.
-  func passkeyForm(fillsAddress: Bool = false) throws(Failure) -> PasskeyForm? {
+  ///
+  /// - Parameters:
+  ///   - fillsAddress: whether the field of the address offers passkeys too.
+  ///   - mayBeFirst: whether it stands above the other ways, if the app or the client prefers it.
+  ///   - isOnly: whether the page has no other way.
+  /// - Returns: the form.
+  /// - Throws: `.unknownApplication`, `.internalError`.
+  func passkeyForm(
+    fillsAddress: Bool = false, mayBeFirst: Bool = false, isOnly: Bool = false
+  ) throws(Failure) -> PasskeyForm? {
     guard try methods().takesPasskey else { return nil }
     var form = try call.passkeyForm(passkeyTarget, .signInWithPasskey, errors: errors)
     form?.fillsAddress = fillsAddress
+    form?.isFirst = mayBeFirst && (app.passkeySettings.comesFirst || wantsPasskey)
+    if isOnly || form?.isFirst == true { form?.style = .primary }
     return form
   }
 
@@ -160,11 +174,11 @@ extension Visit {
   ///
   /// Its script gets the options for the address that the user has entered. With `verify_first`, they
   /// mail a code.
-  func passkeySignUpForm() throws(Failure) -> PasskeyForm? {
+  func passkeySignUpForm(hidden: [HiddenField] = []) throws(Failure) -> PasskeyForm? {
     guard try takesPasskeySignUp else { return nil }
     let domain: JSON = ["rp": ["id": .string(app.passkeySettings.relyingPartyID)]]
     var form = PasskeyForm(
-      target(below: "sign-up/passkey"), .create, flow: "",
+      target(below: "sign-up/passkey", hidden), .create, flow: "",
       options: String(decoding: domain.serialized(), as: UTF8.self), label: .signUpWithPasskey)
     form.renewal = LocalPath(checked: "/v1/register/passkey/options")
     return form
@@ -199,7 +213,8 @@ extension Visit {
   /// - Returns: whether the page of the offer comes next.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   func offersPasskey(to user: UserID, _ isAble: Bool) async throws(Failure) -> Bool {
-    guard isAble, authorization.request.client != .pages, app.passkeySettings.isOffered,
+    guard isAble, !wantsPasskey, authorization.request.client != .pages,
+      app.passkeySettings.isOffered,
       try methods().takesPasskey,
       !(BrowserNote.passkeyLater.users(call) + BrowserNote.passkeyNever.users(call))
         .contains(user.text)

@@ -47,7 +47,9 @@ extension Visit {
       }
       return .page(.offer)
     } catch let error where error.is(.additionalFactorRequired) {
-      if page == .password || page == .signUp { BrowserNote.password.keep(email, call) }
+      if [.password, .signUp, .signUpPassword].contains(page) {
+        BrowserNote.password.keep(email, call)
+      }
       return try await beginSecondStep(error)
     } catch .emailUnverified {
       BrowserNote.password.keep(email, call)
@@ -78,11 +80,9 @@ extension Visit {
   /// Leads to the page of a second factor, or of its enrollment.
   func beginSecondStep(_ failure: Failure) async throws(Failure) -> Next {
     guard let flow = failure["flow"]?.string else { throw failure }
-    let methods = failure["methods"]?.array?.compactMap(\.string) ?? []
-    guard methods.contains("enroll") else {
-      let hasApp = methods.contains("totp")
-      state.stage = .secondFactor(
-        flow: flow, hasApp: hasApp, hasPasskey: methods.contains("passkey"))
+    let methods = SecondFactorFlow.methods(of: failure)
+    guard methods.contains(.enroll) else {
+      state.stage = .secondFactor(flow: flow, methods: methods)
       return .page(.factor)
     }
     let enrollment = try await SecondFactorFlow.enroll(flow, context)

@@ -11,7 +11,7 @@ import WireKit
   nonisolated static let routes =
     IdentifierPages.routes + CodePages.routes + FactorPages.routes + ForgotPages.routes
     + ChooserPages.routes + ConsentPages.routes + ConnectionPages.routes + WaitingPages.routes
-    + PasskeyPages.routes
+    + PasskeyPages.routes + PasskeyDemandPages.routes
 
   /// Returns the route that shows a page.
   ///
