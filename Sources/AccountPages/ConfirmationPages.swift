@@ -9,6 +9,7 @@ import Pages
 import Passkeys
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 
 /// The page that asks for a credential again before a sensitive change: `/account/confirm`.

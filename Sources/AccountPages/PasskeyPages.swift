@@ -10,6 +10,7 @@ import Pages
 import Passkeys
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 
 /// The passkeys of the user: `/account/passkeys`.

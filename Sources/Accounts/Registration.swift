@@ -5,6 +5,7 @@ import Postgres
 import RateLimiting
 package import Runtime
 package import Sessions
+import Tenancy
 
 /// The result of a registration, or of the link of an address to a user.
 package enum Registration {

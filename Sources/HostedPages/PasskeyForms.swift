@@ -6,6 +6,7 @@ package import Localization
 package import Pages
 package import Passkeys
 package import Runtime
+import Tenancy
 package import WireKit
 
 // The forms of passkeys, which pages of the sign-in and of the account share.

@@ -3,6 +3,7 @@ import EventLoop
 package import HTTP
 import JSON
 package import Runtime
+import Tenancy
 package import WireKit
 package import Records
 

@@ -8,6 +8,7 @@ import Sessions
 import EventLoop
 import HTTP
 import JSON
+import Tenancy
 import WireKit
 
 /// The routes of the issuer: sign-up and tokens.

@@ -3,6 +3,7 @@ import Encoding
 import JSON
 import Passkeys
 package import Runtime
+import Tenancy
 import WebAuthn
 
 /// The rules of an app for passkeys of imported users.

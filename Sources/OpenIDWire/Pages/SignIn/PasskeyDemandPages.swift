@@ -7,6 +7,7 @@ import OpenID
 import Pages
 import Passkeys
 import Runtime
+import Tenancy
 import WireKit
 
 /// The pages that ask for a passkey because the app or the client wants one.

@@ -9,6 +9,7 @@ import Pages
 import Passkeys
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 
 /// Passkeys on the pages of a sign-in.
