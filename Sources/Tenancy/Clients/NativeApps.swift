@@ -172,7 +172,7 @@ struct NativeAppRow: RowDecodable {
 package enum NativeAppQueries {
   /// Returns the settings of all clients with a native app that are not disabled.
   ///
-  /// An app of a third party is none of the operator's, so it must not use the passkeys.
+  /// The operator does not answer for an app of a third party, so it must not use the passkeys.
   static let all = Statement<NativeAppRow>(
     "native_apps.all",
     """
