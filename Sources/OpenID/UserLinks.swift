@@ -300,7 +300,7 @@ extension UserLinks {
     of party: LinkParty, _ user: UserID, _ identity: IdentityID? = nil, in transaction: Transaction
   ) async throws(Failure) -> [StoredIdentityToken] {
     guard party.hasTokens else { return [] }
-    return try await transaction.run(IdentityTokenQueries.take, user, identity)
+    return try await transaction.run(LinkedTokenQueries.take, user, identity)
   }
 
   /// Sends the writes of tokens for the user who gets their identity.
@@ -310,7 +310,7 @@ extension UserLinks {
   ) {
     for token in tokens {
       _ = transaction.send(
-        IdentityTokenQueries.add, user, identity, token.client, transaction.app.id,
+        LinkedTokenQueries.add, user, identity, token.client, transaction.app.id,
         token.connection, token.id, BinaryBytes(token.sealed))
     }
   }

@@ -1,3 +1,4 @@
+import Accounts
 package import EventLoop
 package import JSON
 import Postgres
