@@ -1,4 +1,5 @@
 import ArgumentParser
+import Delivery
 import EventLoop
 import HTTP
 import JSON
@@ -39,7 +40,12 @@ extension ClientRecord: CommandRecord {
     guard let app = client["app"]?.string, let kind = client["kind"]?.string,
       kind != ClientKind.machine.rawValue
     else { return JSONObject() }
-    let host = try await context.send(.get, context.path(of: app))["hosts"]?.array?.first?.string
+    let origin = try await context.run(in: app) { (context) async throws(Failure) in
+      context.mailer.pages?.origin(of: context.app)
+    }
+    let host = origin.flatMap { origin in
+      origin.firstRange(of: "://").map { String(origin[$0.upperBound...]) }
+    }
     return JSONObject([("domain", .string(host ?? context.deploymentHost))])
   }
 }

@@ -36,7 +36,7 @@ class Command(Case):
 
     def test_the_command_has_the_settings_of_its_server(self):
         client = self.dossier("client", "create", "an app", "kind=native")
-        self.assertEqual(client["domain"], f"127.0.0.1:{self.port}")
+        self.assertEqual(client["domain"], f"localhost:{self.port}")
         user = self.dossier("user", "create", "email=ada@example.com", "--mail")
         wait_until(lambda: any("ada@example.com" in path.read_text()
                                for path in (self.data / "mail").glob("*.eml")), what="the mail")
