@@ -98,6 +98,7 @@ extension Record {
     return switch rule.kind {
     case .choice, .object: shape.named(name(of: attribute), meaning)
     case .texts: shape.like([])
+    case .flag: shape.like(true)
     default: shape
     }
   }

@@ -18,7 +18,7 @@ ID = re.compile("[0-9a-f]{24}")
 # Schemas that describe the same data under several names.
 SAME = {"JSONDocument": "Metadata", "PropertiesOrVersions": "Properties",
         "PropertiesPatch": "Properties", "SigningKey.public_key": "PublicKey",
-        "IssuerDescription.claims": "Issuer.claims"}
+        "IssuerDescription.claims": "Issuer.claims", "PasskeyEnrollmentFlow": "EnrollmentFlow"}
 KINDS = {"Profile": "user", "NewUser": "user", "Session": "session", "Identity": "identity",
          "APIKey": "key", "NewAPIKey": "key", "App": "app", "ListedApp": "app", "Client": "client",
          "NewClient": "client", "SearchIndex": "index", "AuditEvent": "event",
@@ -117,8 +117,9 @@ class Examples(Case):
                 if shape.startswith("Connection") or "connections." in place and member != "id":
                     continue
                 if not isinstance(part, str) or not ID.fullmatch(part):
-                    # WebAuthn calls a domain so.
-                    is_id = member.endswith("_id") and member != "passkey_rp_id"
+                    # WebAuthn calls a domain so, and Apple its teams and apps.
+                    others = ("passkey_rp_id", "apple_team_id", "apple_bundle_id")
+                    is_id = member.endswith("_id") and member not in others
                     self.assertFalse(is_id and part is not None, (place, member))
                     continue
                 kind = KINDS.get(shape) if member == "id" else member.removesuffix("_id")
