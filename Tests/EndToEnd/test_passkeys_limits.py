@@ -1,8 +1,6 @@
 """Limits of sign-ups by passkey, and the refusal of callers who may not sign up or add one."""
 
-import html
 import json
-import re
 import unittest
 
 from asking import ADDRESS
@@ -90,9 +88,10 @@ class Pages(HostedCase, PasskeyCase):
         visitor = self.new_visitor()
         visitor.open("/account")
         visitor.open(visitor.page.links["Create account"])
-        form = re.search(r"<form[^>]*sign-up/passkey.*?>", visitor.page.body.decode(), re.S)[0]
-        options = json.loads(html.unescape(re.search(r'data-options="([^"]*)"', form)[1]))
-        return visitor.submit("/sign-up/passkey", credential=json.dumps(Passkey().made(options)))
+        # As the script of the page does.
+        flow, options = self.options("/v1/register/passkey")
+        return visitor.submit("/sign-up/passkey", passkey_flow=flow,
+                              credential=json.dumps(Passkey().made(options)))
 
     def test_a_page_names_the_limit(self):
         self.settings(failures_per_ip=1, **DAY)
