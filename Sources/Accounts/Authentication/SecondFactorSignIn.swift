@@ -187,10 +187,7 @@ import Tenancy
     return try await limiter.complete { () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
         _ = transaction.send(SessionsQueries.lockUser, credential.user)
-        let found = try await transaction.run(SecondFactorQueries.enrolled, credential.user).first
-        guard credential.mayAddPasskey(besides: found?.hasPasskey == true) else {
-          throw .invalidCode
-        }
+        try await credential.requireMayAddPasskey(in: transaction)
         try await step.write(in: transaction)()
         try await credential.sendCheck(in: transaction)()
         let next = start([.enrollPasskey], after: credential, in: transaction)
@@ -381,6 +378,14 @@ extension ShownPasskey {
 extension VerifiedCredential {
   /// Returns whether its user may add a passkey before a session begins, also if there are others.
   func mayAddPasskey(besides hasPasskey: Bool) -> Bool { !hasPasskey || readAddress != nil }
+
+  /// Throws `.invalidCode` if its user has to use a passkey rather than to add one.
+  @EventLoop fileprivate func requireMayAddPasskey(
+    in transaction: Transaction
+  ) async throws(Failure) {
+    let found = try await transaction.run(SecondFactorQueries.enrolled, user).first
+    guard mayAddPasskey(besides: found?.hasPasskey == true) else { throw .invalidCode }
+  }
 }
 
 extension App {
@@ -453,10 +458,7 @@ extension App {
     case .passkey(let passkey):
       if enrolls {
         // Another request may have added one since the first step.
-        let found = try await transaction.run(SecondFactorQueries.enrolled, user).first
-        guard credential.mayAddPasskey(besides: found?.hasPasskey == true) else {
-          throw .invalidCode
-        }
+        try await credential.requireMayAddPasskey(in: transaction)
       }
       return try await passkey.write(transaction)
     case .code(let code) where enrolls:
