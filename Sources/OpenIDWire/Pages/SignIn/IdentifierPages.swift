@@ -128,14 +128,11 @@ import WireKit
   // MARK: A new account
 
   private static func signUpPage(_ visit: Visit) async throws(Failure) -> Page? {
-    let asksPassword = try !visit.signsUpByPasskey
-    return try await signUpPage(visit, asksPassword: asksPassword, offersPasskey: asksPassword)
+    try signUpPage(visit, asksPassword: !visit.signsUpByPasskey)
   }
 
   /// Returns the page of the address of a new user, and of the password unless a passkey comes next.
-  static func signUpPage(
-    _ visit: Visit, asksPassword: Bool, offersPasskey: Bool
-  ) async throws(Failure) -> Page? {
+  static func signUpPage(_ visit: Visit, asksPassword: Bool) throws(Failure) -> Page? {
     guard try visit.takesSignUp else { return nil }
     return .signUp(
       visit.target(.signUp),
@@ -143,7 +140,7 @@ import WireKit
       minimumPassword: asksPassword ? visit.app.accountSettings.passwordMinLength : nil,
       signIn: visit.link(.signIn),
       terms: visit.app.brandingSettings.terms,
-      passkey: offersPasskey ? try visit.passkeySignUpForm() : nil,
+      passkey: try visit.signsUpByPasskey ? nil : visit.passkeySignUpForm(),
       connections: try visit.connectionButtons(),
       errors: visit.pageErrors
     )

@@ -19,7 +19,7 @@ import WireKit
       else { return nil }
       let hasOne = try await Passkeys.exist(for: user, visit.context)
       let own = hasOne ? try visit.passkeyForm(isOnly: true) : nil
-      let new = hasOne ? nil : try await visit.newPasskeyForm(for: user)
+      let new = hasOne ? nil : try await visit.newPasskeyForm(for: user, .addPasskey)
       return .secondFactor(
         nil, passkey: own, newPasskey: new, cancel: visit.cancel, errors: visit.pageErrors)
     },
@@ -37,8 +37,7 @@ import WireKit
     SignInPages.show(.signUpPassword, "Show the form of a new account with a password") {
       (visit) async throws(Failure) in
       guard try visit.signsUpByPasskey, !visit.app.passkeySettings.isRequired else { return nil }
-      return try await IdentifierPages.signUpPage(
-        visit, asksPassword: true, offersPasskey: false)
+      return try IdentifierPages.signUpPage(visit, asksPassword: true)
     },
   ]
 }
@@ -64,9 +63,12 @@ extension Visit {
   }
 
   /// Returns the form that makes a passkey for the user who has signed in here, as whom it acts.
-  func newPasskeyForm(for user: UserID) async throws(Failure) -> PasskeyForm {
-    var form = PasskeyForm(
-      try await Passkeys.beginAdding(to: user, context), .create, target(.offer), .addPasskey)
+  func newPasskeyForm(
+    for user: UserID, _ label: MessageKey, isForThisDevice: Bool = false
+  ) async throws(Failure) -> PasskeyForm {
+    let begun = try await Passkeys.beginAdding(
+      to: user, isForThisDevice: isForThisDevice, context)
+    var form = PasskeyForm(begun, .create, target(.offer), label)
     form.style = .primary
     return form
   }

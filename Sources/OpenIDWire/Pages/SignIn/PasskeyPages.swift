@@ -74,12 +74,9 @@ import WireKit
       guard visit.state.hasAuthenticated, let user = visit.state.user,
         try await visit.actAsUser()
       else { return nil }
-      var form = PasskeyForm(
-        try await Passkeys.beginAdding(to: user, isForThisDevice: true, visit.context), .create,
-        visit.target(.offer), .continue)
-      form.style = .primary
       return .offerPasskey(
-        form, later: visit.target(below: "passkey-offer/later"),
+        try await visit.newPasskeyForm(for: user, .continue, isForThisDevice: true),
+        later: visit.target(below: "passkey-offer/later"),
         never: visit.target(below: "passkey-offer/never"), errors: visit.pageErrors)
     },
     SignInPages.handle("passkey-offer", "Add a passkey after another sign-in") {
