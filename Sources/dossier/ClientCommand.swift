@@ -43,10 +43,9 @@ extension ClientRecord: CommandRecord {
     let origin = try await context.run(in: app) { (context) async throws(Failure) in
       context.mailer.pages?.origin(of: context.app)
     }
-    let host = origin.flatMap { origin in
-      origin.firstRange(of: "://").map { String(origin[$0.upperBound...]) }
-    }
-    return JSONObject([("domain", .string(host ?? context.deploymentHost))])
+    let url = origin ?? context.issuer
+    let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+    return JSONObject([("domain", .string(String(url[start...])))])
   }
 }
 

@@ -18,8 +18,8 @@ import Tenancy
   let deployment: RequestContext
   /// The name of the default app.
   let defaultApp: String
-  /// The host, and the port if any, of the deployment's URL.
-  let deploymentHost: String
+  /// The URL of the deployment, without a path.
+  let issuer: String
   /// Whether the workers send the mail that a command queues.
   let sendsMail: Bool
   /// The time for which a worker may still use the old settings of a changed app.
@@ -60,9 +60,7 @@ import Tenancy
     appCacheTTL = configuration.appCacheTTL
     sendsMail = configuration.mail.isSomewhere
     defaultApp = configuration.app
-    let issuer = configuration.issuer
-    let start = issuer.firstRange(of: "://")?.upperBound ?? issuer.startIndex
-    deploymentHost = String(issuer[start...])
+    issuer = configuration.issuer
   }
 
   /// Waits until a connection exists or has failed.
