@@ -9,6 +9,7 @@ import JSON
 import Localization
 import OpenID
 import Pages
+import Passkeys
 package import Runtime
 import Tenancy
 import Sessions
@@ -83,8 +84,10 @@ package import WireKit
     {
       overview.verification = visit.target(AddressPages.verificationPath)
     }
-    return try await visit.response(
-      signaling: .account(
+    let isOpen = visit.app.passkeySettings.isOpen
+    return visit.response(
+      signaling: isOpen ? try await Passkeys.current(of: user, context) : [],
+      with: .account(
         overview, back: try await visit.call.wayBack(),
         paths: paths,
         switchAccount: Destination(SwitchPages.path), signOut: visit.target("/account/sign-out"),

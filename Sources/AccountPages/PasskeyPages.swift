@@ -83,11 +83,12 @@ import WireKit
   ]
 
   private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
-    let passkeys = try await Passkeys.list(of: visit.user, visit.context)
+    let passkeys = try await Passkeys.current(of: visit.user, visit.context)
     let settings = visit.app.passkeySettings
     let mayAdd = settings.isOpen && passkeys.count < settings.limit
-    return try await visit.response(
-      signaling: .passkeys(
+    return visit.response(
+      signaling: passkeys,
+      with: .passkeys(
         passkeys.map { passkey in
           PasskeyDescription(
             name: passkey.name, madeOn: passkey.createdAt.day, lastUsed: passkey.lastUsedAt?.day,
@@ -100,11 +101,9 @@ import WireKit
 
 extension AccountVisit {
   /// Returns the response with a page that tells the browser which passkeys the user has.
-  ///
-  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  func response(signaling page: Page) async throws(Failure) -> Response {
-    let signal = try await Passkeys.signal(
-      of: user, named: browserUser.email, browserUser.name, context)
+  func response(signaling passkeys: [PasskeyInfo], with page: Page) -> Response {
+    let signal = Passkeys.signal(
+      passkeys, of: user, named: browserUser.email, browserUser.name, in: app)
     var page = page
     page.automation = signal.map { .signal(String(decoding: $0.serialized(), as: UTF8.self)) }
     return response(with: page)

@@ -1,4 +1,3 @@
-import Accounts
 package import JSON
 package import Runtime
 import Tenancy

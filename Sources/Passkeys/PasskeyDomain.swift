@@ -1,4 +1,3 @@
-import Accounts
 import EventLoop
 package import JSON
 import Postgres

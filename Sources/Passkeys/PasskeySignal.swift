@@ -1,4 +1,3 @@
-import Accounts
 import Encoding
 import EventLoop
 package import JSON
@@ -10,30 +9,38 @@ import WebAuthn
 
 /// The state of a user for managers of passkeys, which pages pass to the browser.
 extension Passkeys {
-  /// Returns the passkeys and the name of the user of the session.
+  /// Returns the passkeys of the user of the session, from the newest commit, the newest first.
   ///
-  /// Managers hide a passkey that the list lacks. So it is read from the newest commit.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func current(
+    of user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> [PasskeyInfo] {
+    let rows = try await context.read(PasskeyQueries.list, user, context.principal, on: .exclusive)
+    return try Found<PasskeyInfo>.items(rows).orGone(context)
+  }
+
+  /// Returns what managers of passkeys learn of a user.
+  ///
   /// - Parameters:
+  ///   - passkeys: all of the user, as `current` returns them: managers hide those that it lacks.
   ///   - user: the user.
   ///   - email: the address of the user.
   ///   - name: the name of the user.
-  ///   - context: the context of the request.
+  ///   - app: the app.
   /// - Returns: the members that `PublicKeyCredential.signalAllAcceptedCredentials` and
   ///   `signalCurrentUserDetails` read; nil if the app does not use passkeys.
-  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func signal(
-    of user: UserID, named email: String?, _ name: String?, _ context: RequestContext
-  ) async throws(Failure) -> JSON? {
-    let settings = context.app.passkeySettings
+    _ passkeys: [PasskeyInfo], of user: UserID, named email: String?, _ name: String?, in app: App
+  ) -> JSON? {
+    let settings = app.passkeySettings
     guard settings.isOpen else { return nil }
-    let rows = try await context.read(PasskeyQueries.list, user, context.principal, on: .exclusive)
-    let passkeys = try Found<PasskeyInfo>.items(rows).orGone(context).filter {
+    let accepted = passkeys.filter {
       $0.relyingPartyID.hasSameBytes(as: settings.relyingPartyID)
     }
-    let shown = CreationOptions.User(user, named: email, name, in: context.app)
+    let shown = CreationOptions.User(user, named: email, name, in: app)
     return [
       "rpId": .string(settings.relyingPartyID), "userId": .string(shown.id.base64URL),
-      "allAcceptedCredentialIds": .array(passkeys.map { .string($0.credentialID.base64URL) }),
+      "allAcceptedCredentialIds": .array(accepted.map { .string($0.credentialID.base64URL) }),
       "name": .string(shown.name), "displayName": .string(shown.displayName),
     ]
   }

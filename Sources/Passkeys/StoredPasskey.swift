@@ -51,7 +51,7 @@ package struct PasskeyInfo: RowDecodable, Sendable {
     createdAt = try row.time(2)
     lastUsedAt = try row.time(ifAny: 3)
     isBackedUp = try row.bool(4)
-    transports = try row.text(5).split(separator: " ").map(String.init)
+    transports = try row.transports(5)
     aaguid = try row.binary(6)
     relyingPartyID = try row.text(7)
     credentialID = try row.binary(8)
@@ -62,9 +62,7 @@ package struct PasskeyInfo: RowDecodable, Sendable {
 
   /// The passkey as options name it.
   var descriptor: CredentialDescriptor {
-    CredentialDescriptor(
-      id: credentialID,
-      transports: transports.compactMap(AuthenticatorTransport.init))
+    CredentialDescriptor(credentialID, transports)
   }
 
   /// The AAGUID in the form of a UUID.
@@ -76,11 +74,20 @@ struct NamedPasskey: RowDecodable {
   let descriptor: CredentialDescriptor
 
   init(from row: Row) throws(DatabaseError) {
-    descriptor = CredentialDescriptor(
-      id: try row.binary(0),
-      transports: try row.text(1).split(separator: " ").compactMap {
-        AuthenticatorTransport(rawValue: String($0))
-      })
+    descriptor = CredentialDescriptor(try row.binary(0), try row.transports(1))
+  }
+}
+
+extension Row {
+  /// Returns how clients reach an authenticator, which a column has with spaces between the words.
+  fileprivate func transports(_ column: Int) throws(DatabaseError) -> [String] {
+    try text(column).split(separator: " ").map(String.init)
+  }
+}
+
+extension CredentialDescriptor {
+  fileprivate init(_ id: [UInt8], _ transports: [String]) {
+    self.init(id: id, transports: transports.compactMap(AuthenticatorTransport.init))
   }
 }
 

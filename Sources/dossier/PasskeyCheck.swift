@@ -1,4 +1,3 @@
-import Accounts
 import EventLoop
 import HTTP
 import JSON
