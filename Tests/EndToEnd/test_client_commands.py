@@ -115,7 +115,7 @@ class ClientCommands(Administration):
             self.site.dossier("app", "host", "set", "--app", "other", "id.example")
             self.addCleanup(self.site.dossier, "app", "host", "set", "--app", "other")
             shown = self.site.dossier("client", "show", made["id"])
-            self.assertEqual(shown.get("domain"), domain and "id.example")
+            self.assertEqual(shown.get("domain"), domain and "id.example:8080")
             self.site.dossier("app", "host", "set", "--app", "other")
 
     def test_the_commands_of_apis_and_grants(self):
