@@ -54,6 +54,9 @@ package struct Configuration: Sendable {
   package let logsRequests: Bool
   package let logsStatements: Bool
   package let internalNetworks: [IPNetwork]
+  package let console: ConsolePlace
+  /// The networks from which the console can be used; empty for all.
+  package let consoleNetworks: [IPNetwork]
   package let mail: MailRelaySettings
   package let issuerSource: HTTPSourceSettings
   /// The settings of the logout notices to clients.
@@ -147,10 +150,20 @@ package struct Configuration: Sendable {
     if !logsRequests, log != "errors" {
       problems.append("log is \(log), not requests, errors or debug")
     }
-    let networks = text(.internalNetworks).split { $0 == "," || $0.isWhitespace }
-    internalNetworks = networks.compactMap { IPNetwork($0) }
-    if internalNetworks.count < networks.count {
-      problems.append("internal_networks contains a value that is not a CIDR network")
+    func networks(_ setting: Setting) -> [IPNetwork] {
+      let texts = text(setting).split { $0 == "," || $0.isWhitespace }
+      let networks = texts.compactMap { IPNetwork($0) }
+      if networks.count < texts.count {
+        problems.append("\(setting.rawValue) contains a value that is not a CIDR network")
+      }
+      return networks
+    }
+    internalNetworks = networks(.internalNetworks)
+    consoleNetworks = networks(.consoleNetworks)
+    let place = text(.console)
+    console = ConsolePlace(place) ?? .off
+    if ConsolePlace(place) == nil {
+      problems.append("console is \(place), not off, same_host or a host name in lower case")
     }
     mail = MailRelaySettings(Self.destination(text, &problems))
     if serves, let fault = mail.fault { problems.append("mail: \(fault)") }
@@ -185,6 +198,32 @@ package struct Configuration: Sendable {
     let shared = Setting.allCases.filter(\.isShared).map { ($0.rawValue, values[$0]?.value ?? "") }
     fingerprint = SettingsFingerprint(Dictionary(uniqueKeysWithValues: shared), masterKey)
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+  }
+}
+
+/// Where administrators use the console.
+package enum ConsolePlace: Sendable, Equatable {
+  case off
+  /// On each host of the apps.
+  case sameHost
+  /// On a host name of its own.
+  case host(String)
+
+  /// Reads the setting; nil for a text that cannot be a host name as nginx's `$host` has it.
+  package init?(_ text: String) {
+    switch text {
+    case "off": self = .off
+    case "same_host": self = .sameHost
+    default:
+      let isName =
+        (1...253).contains(text.utf8.count)
+        && text.utf8.allSatisfy {
+          $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+            || $0.isLetterOrDigit && !$0.isUpperCase
+        }
+      guard isName else { return nil }
+      self = .host(text)
+    }
   }
 }
 

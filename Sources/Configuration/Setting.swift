@@ -40,6 +40,8 @@ package enum Setting: String, CaseIterable {
   case pictureFolder = "picture_folder"
   case breachedPasswords = "breached_passwords"
   case languageFolder = "language_folder"
+  case console
+  case consoleNetworks = "console_networks"
 
   package var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
 
@@ -66,8 +68,9 @@ package enum Setting: String, CaseIterable {
     case .stallSeconds: "3"
     case .log: "requests"
     case .migrateDatabase, .internalNetworks, .mail, .mailUser, .mailPassword,
-      .mailClientName, .pictureProgram, .pictureFolder, .breachedPasswords:
+      .mailClientName, .pictureProgram, .pictureFolder, .breachedPasswords, .consoleNetworks:
       ""
+    case .console: "off"
     case .mailTLS: "required"
     case .languageFolder: "/usr/share/dossier/languages"
     case .issuerNetwork: "public"
@@ -87,7 +90,7 @@ package enum Setting: String, CaseIterable {
     switch self {
     case .masterKey, .issuer, .app, .appCacheTTL, .argon2Memory, .argon2Passes, .internalNetworks,
       .mail, .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder,
-      .breachedPasswords:
+      .breachedPasswords, .console, .consoleNetworks:
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
@@ -142,6 +145,10 @@ package enum Setting: String, CaseIterable {
       "file of breached passwords, which `dossier breached-password build` makes; empty for none"
     case .languageFolder:
       "folder with the texts of pages and emails, a file such as de.json for each language"
+    case .console:
+      "where administrators use the console: off, same_host for all hosts of the apps, or a host name of its own"
+    case .consoleNetworks:
+      "CIDR networks from which the console can be used; empty for all"
     case .internalNetworks:
       "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
     case .log:

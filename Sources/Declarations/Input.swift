@@ -62,6 +62,8 @@ extension Operation {
     _ method: Method,
     _ pattern: String,
     access: Access,
+    right: AdministratorRight? = nil,
+    needsStepUp: Bool = false,
     takes input: Input<repeat each Value>,
     versions: Versions = .none,
     gives: [Answer],
@@ -71,8 +73,9 @@ extension Operation {
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response
   ) {
     self.init(
-      method, pattern, access: access, takes: input.undecoded, versions: versions, gives: gives,
-      refuses: refuses, summary: summary
+      method, pattern, access: access, right: right, needsStepUp: needsStepUp,
+      takes: input.undecoded,
+      versions: versions, gives: gives, refuses: refuses, summary: summary
     ) { (call) async throws(Failure) in
       let values = try input.read(call)
       return try await handler(call, repeat each values)

@@ -16,12 +16,13 @@ package struct Operation: Sendable {
   package let refuses: [ErrorType]
 
   package init(
-    _ method: Method, _ pattern: String, access: Access, takes input: Input<> = .none,
+    _ method: Method, _ pattern: String, access: Access, right: AdministratorRight? = nil,
+    needsStepUp: Bool = false, takes input: Input<> = .none,
     versions: Versions = .none, gives: [Answer], refuses: [Failure] = [], summary: String,
     _ handler: @escaping Route.Handler
   ) {
     route = Route(
-      method, pattern, access: access, body: input.rule,
+      method, pattern, access: access, right: right, needsStepUp: needsStepUp, body: input.rule,
       isVersioned: versions.areConditionsOfWrites,
       issuesSecrets: gives.contains { $0.shape?.givesSecrets == true }, summary: summary, handler
     )

@@ -19,7 +19,9 @@ extension Record {
   private static var members: [(key: String, value: Shape)] {
     var members: [(key: String, value: Shape)] = []
     if table.hasID { members.append((key: "id", value: .parameter(words.parameter))) }
-    members.append((key: "app", value: words.mayLackApp ? .slug.orNull : .slug))
+    if words.hasApp {
+      members.append((key: "app", value: words.mayLackApp ? .slug.orNull : .slug))
+    }
     for column in table.shape.columns
     where !column.has(.secret) && !(table.hasID && column.name == table.keyName) {
       members.append((key: column.name, value: shown(column)))
@@ -36,12 +38,12 @@ extension Record {
   /// The body that creates a record.
   package static var description: Shape {
     var (required, optional): ([(key: String, value: Shape)], [(key: String, value: Shape)]) =
-      words.isOfNamedApp ? ([], []) : ([(key: "app", value: appOfNew)], [])
+      words.isOfNamedApp || !words.hasApp ? ([], []) : ([(key: "app", value: appOfNew)], [])
     for column in table.shape.columns {
       let member = (key: column.name, value: taken(column))
       if column.has(.required) { required.append(member) } else { optional.append(member) }
     }
-    var example = JSONObject(words.isOfNamedApp ? [] : [("app", "default")])
+    var example = JSONObject(words.isOfNamedApp || !words.hasApp ? [] : [("app", "default")])
     for column in table.shape.columns {
       if let value = column.example { example[column.name] = value }
     }

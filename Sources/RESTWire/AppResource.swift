@@ -13,13 +13,15 @@ import WireKit
   nonisolated static let operations: [Operation] = [
     Operation(.get, "/v1/apps", access: .operator, gives: [.ok(.apps)], summary: "List the apps") {
       (call) async throws(Failure) in
-      let apps = try await Apps.list(call.context)
+      let administrator = call.context.principal.administrator
+      let apps = try await Apps.list(call.context).filter { administrator?.mayUse($0.id) ?? true }
       return Response(.ok, list: apps, \.summary)
     },
     Operation(
       .post,
       "/v1/apps",
       access: .operator,
+      right: .deployment,
       takes: .body(
         .json(limit: 1_024), Fields("NewApp", "An app to create.", .text("name", .slug))
       ),
@@ -37,6 +39,7 @@ import WireKit
       summary: "Read an app with its hosts and the settings in force"
     ) { (call) async throws(Failure) in
       let app = try await Apps.record(of: call.text("app"), call.context)
+      try call.requireAccess(to: app.id)
       return response(.ok, app, call.context)
     },
     Operation(
@@ -61,6 +64,9 @@ import WireKit
   private static func patch(
     _ call: Call, _ settings: JSONObject?, _ hosts: [String]?
   ) async throws(Failure) -> Response {
+    if call.context.principal.administrator != nil {
+      try call.requireAccess(to: await Apps.record(of: call.text("app"), call.context).id)
+    }
     var change = AppChange()
     if let settings { change.settings = settings }
     if let hosts { change.hosts = hosts }

@@ -36,8 +36,11 @@ import WireKit
   }
 
   private static func record(_ name: String?, _ call: Call) async throws(Failure) -> AppRecord? {
-    guard let name else { return nil }
-    return try await Apps.record(of: name, call.context)
+    let named = if let name { name } else { try call.onlyApp?.name }
+    guard let named else { return nil }
+    let app = try await Apps.record(of: named, call.context)
+    try call.requireAccess(to: app.id)
+    return app
   }
 }
 

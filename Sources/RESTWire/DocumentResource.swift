@@ -82,8 +82,8 @@ struct DocumentResource: Sendable {
 
   private func reading(_ base: BasePath) -> Operation {
     Operation(
-      .get, "\(base.prefix)/\(path)", access: base.read, versions: .read, gives: [.ok(answered)],
-      summary: "Read the \(name)", read
+      .get, "\(base.prefix)/\(path)", access: base.read, right: .support, versions: .read,
+      gives: [.ok(answered)], summary: "Read the \(name)", read
     )
   }
 
@@ -91,13 +91,13 @@ struct DocumentResource: Sendable {
     let pattern = "\(base.prefix)/\(path)/versions"
     return [
       Operation(
-        .get, pattern, access: base.read, takes: .query(.limit, .versionCursor),
+        .get, pattern, access: base.read, right: .support, takes: .query(.limit, .versionCursor),
         gives: [.ok(.documentVersions)],
         summary: "List the stored versions of the \(name), the newest first", listVersions
       ),
       Operation(
-        .get, "\(pattern)/{version}", access: base.read, versions: .read, gives: [.ok(answered)],
-        summary: "Read an earlier version of the \(name)", readVersion
+        .get, "\(pattern)/{version}", access: base.read, right: .support, versions: .read,
+        gives: [.ok(answered)], summary: "Read an earlier version of the \(name)", readVersion
       ),
     ]
   }

@@ -92,7 +92,8 @@ import WireKit
         try await list(call)
       },
       Operation(
-        .delete, "\(pattern)/{identity}", access: base.write, gives: [.noContent],
+        .delete, "\(pattern)/{identity}", access: base.write, needsStepUp: true,
+        gives: [.noContent],
         refuses: [.lastIdentity], summary: "Unlink an identity, except the last one", unlink
       ),
     ]

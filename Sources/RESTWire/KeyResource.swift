@@ -26,11 +26,11 @@ import WireKit
 
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get, "/v1/keys", access: .operator, gives: [.ok(.signingKeys)],
+      .get, "/v1/keys", access: .operator, right: .owner, gives: [.ok(.signingKeys)],
       summary: "List the signing keys of the app", list
     ),
     Operation(
-      .post, "/v1/keys/rotate", access: .operator,
+      .post, "/v1/keys/rotate", access: .operator, right: .owner, needsStepUp: true,
       gives: [.ok(.signingKeys.shown(as: Example.keys))],
       summary: "Create signing keys; tokens of earlier keys stay valid"
     ) { (call) async throws(Failure) in
@@ -38,7 +38,8 @@ import WireKit
       return try await list(call)
     },
     Operation(
-      .delete, "/v1/keys/{key}", access: .operator, gives: [.noContent],
+      .delete, "/v1/keys/{key}", access: .operator, right: .owner, needsStepUp: true,
+      gives: [.noContent],
       summary: "Remove a signing key that has leaked; the tokens that it signed are refused"
     ) { (call) async throws(Failure) in
       try await SigningKeys.remove(call.text("key"), of: call.namedApp.id, call.context)

@@ -36,7 +36,7 @@ import WireKit
     ]
     + [BasePath.me, .users].map { base in
       Operation(
-        .get, "\(base.prefix)/export", access: base.read,
+        .get, "\(base.prefix)/export", access: base.read, right: .admin, needsStepUp: true,
         gives: [.ok(.object.shown(as: Example.export), "All data; the example is an excerpt.")],
         summary: "Export all data of the user as one JSON document"
       ) { (call) async throws(Failure) in

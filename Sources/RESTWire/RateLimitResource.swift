@@ -13,7 +13,7 @@ import WireKit
 @EventLoop enum RateLimitResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .post, "/v1/rate-limits/reset", access: .operator,
+      .post, "/v1/rate-limits/reset", access: .operator, right: .support,
       takes: .body(.json(limit: 4_096), selection), gives: [.ok(.resetCount)],
       summary: "Reset the rate limits of a user, an address, a network, or all of the app", reset
     )

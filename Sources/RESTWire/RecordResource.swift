@@ -28,37 +28,43 @@ import WireKit
   /// Returns the routes.
   ///
   /// - Parameters:
+  ///   - right: the right that an administrator needs; nil for the usual one. With a right of their own, all routes
+  ///     need a step-up.
   ///   - check: a further check of a record to create.
   ///   - change: changes a record.
   ///   - delete: deletes a record.
   ///   - forcedDelete: deletes a record with `force=true`, also if users depend on it; nil for none.
   ///   - kept: the errors for records that cannot be deleted.
+  ///   - refused: the errors for changes that the domain refuses.
   /// - Returns: the operations.
   nonisolated static func operations(
-    checking check: @escaping Check = { _, _, _ in }, change: @escaping Change = R.change,
-    delete: @escaping Deletion = R.delete, forcing forcedDelete: Deletion? = nil,
-    keeping kept: [Failure] = []
+    right: AdministratorRight? = nil, checking check: @escaping Check = { _, _, _ in },
+    change: @escaping Change = R.change, delete: @escaping Deletion = R.delete,
+    forcing forcedDelete: Deletion? = nil, keeping kept: [Failure] = [],
+    refusing refused: [Failure] = []
   ) -> [Operation] {
     let (all, one) = (words.path, "\(words.path)/{\(words.parameter)}")
     let selects = words.isOfNamedApp
+    let of = selects ? " of the app" : " of all apps, or of one"
     return [
       Operation(
-        .get, all, access: .operator, takes: selects ? .none : .query(.app),
+        .get, all, access: .operator, right: right,
+        takes: selects || !words.hasApp ? .none : .query(.app),
         gives: [.ok(.list(of: R.shape))],
-        summary: "List the \(words.many) of \(selects ? "the app" : "all apps, or of one")"
+        summary: "List the \(words.many)\(words.hasApp ? of : "")"
       ) { (call) async throws(Failure) in
-        let app =
-          if selects { try call.namedApp.id } else { try await AuditResource.app(in: call)?.id }
-        return Response(.ok, list: try await R.table.list(of: app, call.context), \.json)
+        let records = try await R.table.list(of: app(ofListIn: call), call.context)
+        return Response(.ok, list: records, \.json)
       },
       Operation(
-        .post, all, access: .operator, takes: .body(.json(limit: bodyLimit), R.description),
+        .post, all, access: .operator, right: right, needsStepUp: right != nil,
+        takes: .body(.json(limit: bodyLimit), R.description),
         gives: [.created(R.made, "The \(words.one).", fields: [.location])],
         refuses: [R.taken],
         summary: "Create: \(words.meaning)"
       ) { (call) async throws(Failure) in
         var members = try call.json.objectOfBody
-        let app = selects ? try call.namedApp : try await Self.app(takenFrom: &members, call)
+        let app = try await Self.app(ofNew: &members, call)
         try check(members, app, call)
         let made = try await R.create(members, in: app?.id, call.context)
         var response = response(.created, made)
@@ -66,14 +72,15 @@ import WireKit
         return response
       },
       Operation(
-        .get, one, access: .operator, versions: .read, gives: [.ok(R.shape)],
+        .get, one, access: .operator, right: right, versions: .read, gives: [.ok(R.shape)],
         refuses: [R.missing], summary: "Read the \(words.one)"
       ) { (call) async throws(Failure) in
         response(.ok, try await R.table.find(key(in: call), of: app(of: call), call.context))
       },
       Operation(
-        .patch, one, access: .operator, takes: .body(.mergePatch(limit: bodyLimit), R.patch),
-        versions: .write, gives: [.ok(R.shape)], refuses: [R.missing, R.taken],
+        .patch, one, access: .operator, right: right, needsStepUp: right != nil,
+        takes: .body(.mergePatch(limit: bodyLimit), R.patch), versions: .write,
+        gives: [.ok(R.shape)], refuses: [R.missing, R.taken] + refused,
         summary: "Change the \(words.one); null resets a member, or removes a member of an object"
       ) { (call) async throws(Failure) in
         let patch = RecordPatch(try call.json.objectOfBody)
@@ -82,7 +89,8 @@ import WireKit
         return response(.ok, changed)
       },
       Operation(
-        .delete, one, access: .operator, takes: forcedDelete == nil ? .none : .query(.force),
+        .delete, one, access: .operator, right: right, needsStepUp: true,
+        takes: forcedDelete == nil ? .none : .query(.force),
         gives: [.noContent], refuses: [R.missing] + kept, summary: "Delete the \(words.one)"
       ) { (call) async throws(Failure) in
         var delete = delete
@@ -95,15 +103,28 @@ import WireKit
     ]
   }
 
-  /// Returns the app of a creation, which the member `app` names; nil for a null.
+  /// Returns the app whose records a list has; nil for all.
+  private static func app(ofListIn call: Call) async throws(Failure) -> AppID? {
+    guard words.hasApp else { return nil }
+    if words.isOfNamedApp { return try call.namedApp.id }
+    return try await AuditResource.app(in: call)?.id
+  }
+
+  /// Returns the app of a creation, which the request or the member `app` names; nil for a null, and
+  /// for a record without an app.
   ///
   /// Only an explicit null makes a record of the operator, so that no omission does.
   private static func app(
-    takenFrom members: inout JSONObject, _ call: Call
+    ofNew members: inout JSONObject, _ call: Call
   ) async throws(Failure) -> App? {
+    guard words.hasApp else { return nil }
+    if words.isOfNamedApp { return try call.namedApp }
     let named = members["app"]
     members["app"] = nil
-    if words.mayLackApp, named == .null { return nil }
+    if words.mayLackApp, named == .null {
+      try call.context.require(.deployment)
+      return nil
+    }
     guard let name = named?.string else {
       let fault =
         named == nil
@@ -116,12 +137,18 @@ import WireKit
       }
       throw .invalid([fault])
     }
-    return try await Apps.record(of: name, call.context).app
+    let app = try await Apps.record(of: name, call.context).app
+    // The app of administrators has no wires, and so no records.
+    guard app.id != .operators else { throw .unknownApp }
+    try call.requireAccess(to: app.id)
+    return app
   }
 
-  /// Returns the app in which a key is unique; nil for the deployment.
+  /// Returns the app in which a key is unique, or the only one that an administrator sees; nil for the
+  /// deployment.
   private static func app(of call: Call) throws(Failure) -> AppID? {
-    words.isOfNamedApp ? try call.namedApp.id : nil
+    guard words.hasApp else { return nil }
+    return words.isOfNamedApp ? try call.namedApp.id : try call.onlyApp?.id
   }
 
   /// Returns the key in the path: an id in any case, or a name.

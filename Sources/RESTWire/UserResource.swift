@@ -46,6 +46,7 @@ import WireKit
       .patch,
       "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
+      right: .support,
       takes: .body(.mergePatch(limit: 1_048_576).holdingDocuments, .userPatch),
       versions: .write,
       gives: [.ok(.profile.shown(as: Example.blockedProfile))],
@@ -54,8 +55,8 @@ import WireKit
       patch
     ),
     Operation(
-      .delete, "/v1/users/{user}", access: .client(scope: Scopes.deleteUsers), versions: .write,
-      gives: [.noContent], summary: "Delete a user and all its data"
+      .delete, "/v1/users/{user}", access: .client(scope: Scopes.deleteUsers), needsStepUp: true,
+      versions: .write, gives: [.noContent], summary: "Delete a user and all its data"
     ) { (call) async throws(Failure) in
       try await Users.delete(call.captured("user"), if: call.condition, call.context)
       return Response(.noContent)
@@ -92,6 +93,7 @@ import WireKit
       .put,
       "/v1/users/{user}/password",
       access: .client(scope: Scopes.updateUsers),
+      needsStepUp: true,
       takes: .body(
         .json(limit: 4_096),
         Fields("PasswordOfUser", "A password to set.", .text("password", .newPassword))
@@ -104,6 +106,7 @@ import WireKit
     },
     Operation(
       .post, "/v1/users/{user}/password/reset-request", access: .client(scope: Scopes.updateUsers),
+      right: .support,
       gives: [.accepted(nil, "The email is queued.")], refuses: [.mailNotConfigured],
       summary: "Email a user a token that resets the password, even shortly after another email"
     ) { (call) async throws(Failure) in
@@ -112,7 +115,7 @@ import WireKit
     },
     Operation(
       .post, "/v1/users/{user}/email/verify", access: .client(scope: Scopes.updateUsers),
-      gives: [.ok(.profile)],
+      right: .support, gives: [.ok(.profile)],
       summary: "Mark a user's address as verified; the next reset by email revokes all else"
     ) { (call) async throws(Failure) in
       let user: UserID = try call.captured("user")
@@ -151,10 +154,20 @@ import WireKit
 
   private static func patch(_ call: Call) async throws(Failure) -> Response {
     let user: UserID = try call.captured("user")
+    try requireRight(toChange: call.json, call)
     try await UserAdministration.revise(
       user, revision(of: call.json), if: call.condition, call.context
     )
     return Response(.ok, try await Profiles.read(of: user, call.context))
+  }
+
+  /// Checks that an administrator may change the members of a patch: support may block a user, and mark
+  /// the address as verified.
+  private static func requireRight(toChange patch: JSON, _ call: Call) throws(Failure) {
+    let names = patch.object.map { $0.map { String($0.key) } } ?? []
+    if names.contains(where: { !["blocked", "email_verified"].contains($0) }) {
+      try call.context.require(.admin)
+    }
   }
 
   private static func revision(of patch: JSON) throws(Failure) -> UserRevision {

@@ -138,14 +138,16 @@ package struct RecordWords: Sendable {
   package let isOfNamedApp: Bool
   /// Whether it may be the operator's, for all apps.
   package let mayLackApp: Bool
+  /// Whether it has an app at all.
+  package let hasApp: Bool
 
   package init(
     command: String, type: String, one: String, many: String, isOfNamedApp: Bool,
-    mayLackApp: Bool = false, _ meaning: String, consequence: String
+    mayLackApp: Bool = false, hasApp: Bool = true, _ meaning: String, consequence: String
   ) {
     (self.command, self.type, self.one, self.many) = (command, type, one, many)
     (self.isOfNamedApp, self.mayLackApp, self.meaning) = (isOfNamedApp, mayLackApp, meaning)
-    self.consequence = consequence
+    (self.consequence, self.hasApp) = (consequence, hasApp)
   }
 
   package var path: String { "/v1/\(command)s" }

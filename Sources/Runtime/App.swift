@@ -89,4 +89,7 @@ package protocol AppPart: Sendable {
 extension AppID {
   /// The deployment, in events and in requests outside of apps.
   package static let deployment = AppID(trusted: String(repeating: "0", count: 24))
+
+  /// The app of administrators, which a migration makes, and which no request selects.
+  package static let operators = AppID(trusted: String(repeating: "0", count: 23) + "1")
 }

@@ -1,7 +1,7 @@
 import Encoding
 package import Postgres
 
-/// The user, API client or operator that makes a request, with its scopes.
+/// The user, API client, operator or administrator that makes a request, with its scopes.
 ///
 /// A principal is the content of a credential. A statement that uses it checks that its session is
 /// live.
@@ -13,6 +13,8 @@ package final class Principal: Sendable {
     case client
     /// The operator, on the command line.
     case `operator`
+    /// An administrator, in the console.
+    case administrator
     /// Dossier itself.
     case system
   }
@@ -26,11 +28,13 @@ package final class Principal: Sendable {
   package let session: SessionID?
   package let device: DeviceID?
   private let client: ClientID?
+  /// Nil unless the principal is an administrator, who is no user of the app.
+  package let administrator: Administrator?
 
-  /// A principal that is neither a user nor an API client.
+  /// A principal that is neither a user, an API client nor an administrator.
   package init(_ role: Role, in app: AppID, scopes: Scopes) {
     (self.role, self.app, self.scopes) = (role, app, scopes)
-    (user, session, device, client) = (nil, nil, nil, nil)
+    (user, session, device, client, administrator) = (nil, nil, nil, nil, nil)
   }
 
   /// A user, in a session on a device.
@@ -38,13 +42,22 @@ package final class Principal: Sendable {
     _ user: UserID, _ session: SessionID, _ device: DeviceID, in app: AppID, scopes: Scopes
   ) {
     (role, self.app, self.scopes) = (.user, app, scopes)
-    (self.user, self.session, self.device, client) = (user, session, device, nil)
+    (self.user, self.session, self.device) = (user, session, device)
+    (client, administrator) = (nil, nil)
   }
 
   /// An API client.
   package init(_ client: ClientID, in app: AppID, scopes: Scopes) {
     (role, self.app, self.scopes) = (.client, app, scopes)
     (user, session, device, self.client) = (nil, nil, nil, client)
+    administrator = nil
+  }
+
+  /// An administrator, whose rights the routes check.
+  package init(_ administrator: Administrator, in app: AppID) {
+    (role, self.app, scopes) = (.administrator, app, .everything)
+    (user, session, device, client) = (nil, nil, nil, nil)
+    self.administrator = administrator
   }
 
   /// Returns a user without a session, as the actor of events.
@@ -61,6 +74,7 @@ package final class Principal: Sendable {
     case .user: "user"
     case .client: "client:\(client?.text ?? "")"
     case .operator: "operator"
+    case .administrator: "administrator:\(administrator?.id.text ?? "")"
     case .system: "system"
     }
   }
@@ -84,7 +98,7 @@ extension Principal: Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool {
     switch role {
     case .user: (session?.text ?? "").appendText(to: &bytes)
-    case .client, .operator, .system: "app:\(app)".appendText(to: &bytes)
+    case .client, .operator, .administrator, .system: "app:\(app)".appendText(to: &bytes)
     // No session has this id.
     case .anyone: "".appendText(to: &bytes)
     }

@@ -103,7 +103,7 @@ package import Postgres
     switch principal.role {
     case .user: .sessionEnded
     case .anyone: .tokenMissing
-    case .client, .operator, .system: .notFound
+    case .client, .operator, .administrator, .system: .notFound
     }
   }
 

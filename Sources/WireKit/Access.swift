@@ -80,6 +80,16 @@ package enum BearerOwner {
   case client(Client)
 }
 
+extension Access {
+  /// Whether only API clients or operators have it.
+  var isOfPrograms: Bool {
+    switch self {
+    case .client, .operator: true
+    case .open, .user, .device, .loopback, .bearer, .anyOf: false
+    }
+  }
+}
+
 extension Access: CustomStringConvertible {
   package var description: String {
     switch self {

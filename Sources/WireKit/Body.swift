@@ -170,3 +170,16 @@ package enum Body: Sendable {
   /// Whether the client no longer waits for the response.
   var isGone: Bool { get }
 }
+
+/// A body that is in memory.
+@EventLoop package final class BodyInMemory: BodySource {
+  private let bytes: [UInt8]
+  package var isGone: Bool { false }
+
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  package func body(limit: Int) throws(Failure) -> [UInt8] {
+    guard bytes.count <= limit else { throw .bodyTooLarge(above: limit) }
+    return bytes
+  }
+}

@@ -42,10 +42,10 @@ extension Route {
   }
   /// The API client that makes the request; nil for other principals.
   package internal(set) var client: Client?
-  /// Whether the operator makes the call in this process, on the command line.
+  /// The caller in this process, which needs no credential; nil for a request from the network.
   ///
-  /// Only `Service.operatorCall` sets it, so nothing in a request can.
-  let isOfOperator: Bool
+  /// Only functions of `Service` set it, so nothing in a request can.
+  let localCaller: LocalCaller?
   /// Whether an access token has identified the user.
   var isByToken = false
   /// Whether the client holds its device secret in a cookie, or asks for one.
@@ -57,9 +57,9 @@ extension Route {
 
   init(
     _ request: Request, _ bodySource: any BodySource, _ dependencies: Dependencies,
-    isOfOperator: Bool
+    by localCaller: LocalCaller?
   ) {
-    self.isOfOperator = isOfOperator
+    self.localCaller = localCaller
     self.request = request
     self.bodySource = bodySource
     context = RequestContext(dependencies)
@@ -88,12 +88,12 @@ extension Route {
 
   /// The user that the request is about.
   ///
-  /// This is the user who makes the request, or the `{user}` in the path of an API client or of the
-  /// operator.
+  /// This is the user who makes the request, or the `{user}` in the path of an API client, an operator
+  /// or an administrator.
   package var user: UserID {
     get throws(Failure) {
       if let user = context.principal.user { return user }
-      guard client != nil || isOfOperator else { throw .tokenMissing }
+      guard client != nil || localCaller != nil else { throw .tokenMissing }
       return try captured("user")
     }
   }
@@ -153,6 +153,35 @@ extension Route {
     case .json(let json, _), .mergePatch(let json, _): json
     case .none, .jsonPatch, .form, .multipart, .bytes: .null
     }
+  }
+}
+
+/// A caller in this process.
+enum LocalCaller {
+  /// The operator, on the command line.
+  case `operator`
+  /// An administrator, in the console.
+  case administrator(Administrator)
+}
+
+extension Call {
+  /// The only app that the request may concern; nil if it may concern all.
+  ///
+  /// Only an owner of all apps sees other apps than the one that the request names.
+  /// - Throws: `.unknownApp`.
+  package var onlyApp: App? {
+    get throws(Failure) {
+      guard let administrator = context.principal.administrator, administrator.right < .deployment
+      else { return nil }
+      return try namedApp
+    }
+  }
+
+  /// Checks that the role of an administrator holds in an app; other callers need none.
+  ///
+  /// - Throws: `.unknownApp`.
+  package func requireAccess(to app: AppID) throws(Failure) {
+    guard context.principal.administrator?.mayUse(app) ?? true else { throw .unknownApp }
   }
 }
 

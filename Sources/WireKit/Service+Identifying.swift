@@ -12,28 +12,40 @@ extension Service {
   /// throws, `call` keeps the values found so far.
   func identify(_ call: Call, _ endpoint: Endpoint) async throws(Failure) {
     let access = endpoint.route.access.chosen(by: call, endpoint.served)
-    if call.isOfOperator {
-      try await identifyOperator(call, access, endpoint.served)
+    if let caller = call.localCaller {
+      try await identify(caller, call, access, endpoint)
     } else {
       try await identify(call, access, endpoint.served)
     }
     if access == .loopback, !isOperators(call.request.clientAddress) { throw .internalOnly }
   }
 
-  /// Makes the operator the principal of a call in this process.
+  /// Makes the operator or an administrator the principal of a call in this process.
   ///
-  /// - Throws: `.tokenMissing` if the route is not for operators or API clients.
-  private func identifyOperator(
-    _ call: Call, _ access: Access, _ served: ServedWire
+  /// - Throws: `.tokenMissing` if the route is not for operators or API clients; `.roleInsufficient`,
+  ///   `.unknownApp` for an app in which the role does not hold, `.reauthenticationRequired`.
+  private func identify(
+    _ caller: LocalCaller, _ call: Call, _ access: Access, _ endpoint: Endpoint
   ) async throws(Failure) {
     switch access {
-    case .client: call.app = try await app(of: call, served)
+    case .client: call.app = try await app(of: call, endpoint.served)
     // As for a client of the operator: some of these routes need no app.
-    case .operator: call.app = try await appIfAny(of: call, served)
+    case .operator: call.app = try await appIfAny(of: call, endpoint.served)
     case .open, .user, .device, .loopback, .bearer, .anyOf: throw .tokenMissing
     }
     let app = call.context.app.id
-    call.context.principal = Principal(.operator, in: app, scopes: .everything)
+    switch caller {
+    case .operator: call.context.principal = Principal(.operator, in: app, scopes: .everything)
+    case .administrator(let administrator):
+      guard let right = endpoint.route.right else { throw .tokenMissing }
+      call.context.principal = Principal(administrator, in: app)
+      try call.context.require(right)
+      guard call.app != nil || administrator.apps == nil else { throw .unknownApp }
+      if call.app != nil { try call.requireAccess(to: app) }
+      guard administrator.isRecent || !endpoint.route.needsStepUp else {
+        throw .reauthenticationRequired(maxAge: Administrator.proofLifetime)
+      }
+    }
   }
 
   private func identify(

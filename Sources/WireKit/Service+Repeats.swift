@@ -22,6 +22,8 @@ extension Service {
       key = IdempotencyRecords.Key(text, of: user, in: call.context.app.id)
     } else if let client = call.client {
       key = IdempotencyRecords.Key(text, of: client, in: call.app?.id)
+    } else if call.localCaller != nil {
+      throw .idempotencyKeyUnsupported
     } else {
       throw .internalError(reason: "\(route.name) has neither a user nor a client")
     }

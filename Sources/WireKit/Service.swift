@@ -41,7 +41,7 @@ import Tenancy
 
   /// Creates the state of a request from the network.
   package func call(_ request: Request, _ body: any BodySource) -> Call {
-    Call(request, body, dependencies, isOfOperator: false)
+    Call(request, body, dependencies, by: nil)
   }
 
   /// Creates the state of a request that the operator makes in this process.
@@ -49,7 +49,17 @@ import Tenancy
   /// It may use the routes of the operator and of API clients, without a secret. Only the command line
   /// creates such calls.
   package func operatorCall(_ request: Request, _ body: any BodySource) -> Call {
-    Call(request, body, dependencies, isOfOperator: true)
+    Call(request, body, dependencies, by: .operator)
+  }
+
+  /// Creates the state of a request that an administrator makes in this process.
+  ///
+  /// It may use the routes of the operator and of API clients whose right the administrator has, in the
+  /// apps of the administrator. Only the console creates such calls, for a live session.
+  package func administratorCall(
+    _ request: Request, _ body: any BodySource, _ administrator: Administrator
+  ) -> Call {
+    Call(request, body, dependencies, by: .administrator(administrator))
   }
 
   /// Answers a request; always returns a response.

@@ -41,16 +41,3 @@ import WireKit
     return service.operatorCall(head, BodyInMemory(request.body.bytes))
   }
 }
-
-/// The body of a request that is in memory.
-@EventLoop private final class BodyInMemory: BodySource {
-  private let bytes: [UInt8]
-  var isGone: Bool { false }
-
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-  func body(limit: Int) throws(Failure) -> [UInt8] {
-    guard bytes.count <= limit else { throw .bodyTooLarge(above: limit) }
-    return bytes
-  }
-}

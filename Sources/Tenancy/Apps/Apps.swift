@@ -13,6 +13,8 @@ package import Records
   private var byHost: [ByteString: App] = [:]
   /// The app of requests that select none.
   private var usual: App?
+  /// The app of administrators, which no request selects.
+  private var ofAdministrators: App?
   private let complain: (String) -> Void
   private lazy var loader = CacheLoader(age: age) { [unowned self] () async throws(Failure) in
     do throws(DatabaseError) {
@@ -78,7 +80,15 @@ package import Records
   /// Returns the app with an id, if it is loaded.
   package func known(_ id: AppID) -> App? { byName.values.first { $0.id == id } }
 
-  /// Returns all apps.
+  /// Returns the app of administrators, which no other function returns.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package func operators() async throws(Failure) -> App {
+    try await loader.freshen()
+    return try ofAdministrators.orUnforeseen("the app of administrators")
+  }
+
+  /// Returns all apps that requests can select.
   ///
   /// - Throws: `.databaseUnavailable`.
   package func all() async throws(Failure) -> [App] {
@@ -90,8 +100,10 @@ package import Records
     let rows = try await database.read(AppsAdministrationQueries.list)
     var parts: [AppID: [any AppPart]] = [:]
     for type in catalog.parts { try await read(type, into: &parts) }
-    let apps = rows.map { $0.app(catalog.settings, parts[$0.id] ?? []) }
-    complainOfMisfits(in: apps)
+    let known = rows.map { $0.app(catalog.settings, parts[$0.id] ?? []) }
+    complainOfMisfits(in: known)
+    ofAdministrators = known.first { $0.id == .operators }
+    let apps = known.filter { $0.id != .operators }
     byName = Dictionary(apps.map { (ByteString($0.name), $0) }) { first, _ in first }
     byHost = [:]
     for app in apps { for host in app.hosts { byHost[ByteString(host)] = app } }
@@ -198,9 +210,10 @@ extension Apps {
     }.first.orUnforeseen("an app that was made").record(context)
   }
 
-  /// Returns all apps, sorted by name.
+  /// Returns all apps but that of administrators, sorted by name.
   package static func list(_ context: RequestContext) async throws(Failure) -> [AppRecord] {
-    try await context.read(AppsAdministrationQueries.list).map { $0.record(context) }
+    try await context.read(AppsAdministrationQueries.list)
+      .filter { $0.id != .operators }.map { $0.record(context) }
   }
 
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
@@ -229,7 +242,8 @@ extension Apps {
         throw .internalError(reason: "the stored settings of an app do not parse")
       }
       let settings = catalog.change(of: stored, by: change.settings, at: "/settings")
-      let faults = settings.faults.map(FieldError.init) + change.hostFaults
+      let faults =
+        settings.faults.map(FieldError.init) + change.hostFaults + change.fixedFaults(of: before)
       guard faults.isEmpty else { throw .invalid(faults) }
       let hosts = change.hosts ?? before.hosts
       _ = transaction.send(AppsAdministrationQueries.removeHosts, before.id, TextArray(hosts))
@@ -250,6 +264,15 @@ extension AppChange {
     if settings.count > 0 { detail["settings"] = .object(RecordChange.shown(settings)) }
     if let hosts { detail["hosts"] = .array(hosts.map(JSON.string)) }
     return .object(detail)
+  }
+
+  /// Returns the faults of a change of what is fixed in the app of administrators.
+  fileprivate func fixedFaults(of app: AppRow) -> [FieldError] {
+    guard app.id == .operators else { return [] }
+    let names = ["sign_up", "mfa"].filter { settings[$0] != nil }.map { "/settings/\($0)" }
+    return (names + (hosts?.isEmpty == false ? ["/hosts"] : [])).map {
+      FieldError($0, "fixed", "The app of administrators has a fixed value of this member.")
+    }
   }
 
   /// 100: select an app with more hosts by `Dossier-App` instead.
@@ -367,6 +390,9 @@ extension Failure {
   package static let appExists = Failure("app_exists", .conflict)
     .titled("An app with that name already exists.")
     .remedied("Choose another name.")
+  package static let appReserved = Failure("app_reserved", .conflict)
+    .titled("The app of administrators cannot be deleted.")
+    .remedied("Delete single administrators: dossier administrator delete.")
   package static let hostTaken = Failure("host_taken", .conflict)
     .titled("One of the host names belongs to another app.")
     .remedied("Remove the host name from the other app first: dossier app host remove.")

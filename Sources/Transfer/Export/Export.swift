@@ -51,7 +51,7 @@ extension Export {
     ).first.orGone(context)
     try await export.hideMembers(context)
     try await export.addDevices(context)
-    if context.principal.role == .operator {
+    if context.principal.role == .operator || context.principal.role == .administrator {
       try await Event("user_export", of: user).record(context)
     }
     return export

@@ -18,11 +18,12 @@ extension Apps {
   ///   - context: the context of the request.
   ///   - progress: receives the number of users deleted so far.
   /// - Returns: the number of deleted users.
-  /// - Throws: `.databaseUnavailable`.
+  /// - Throws: `.appReserved` for the app of administrators, `.databaseUnavailable`.
   package static func delete(
     _ app: AppRecord, known age: Duration, _ context: RequestContext,
     _ progress: @EventLoop (Int) -> Void
   ) async throws(Failure) -> Int {
+    guard app.id != .operators else { throw .appReserved }
     var count = try await deleteUsers(of: app.id, 0, context, progress)
     try await context.transaction { [count] transaction async throws(Failure) in
       _ = transaction.send(AppsDeletionQueries.deleteIndexes, app.id)
