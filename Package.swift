@@ -270,7 +270,7 @@ let package = Package(
     .target(
       name: "Administration",
       dependencies: [
-        "IdentitySubjects", "RateLimiting",
+        "Encoding", "IdentitySubjects", "RateLimiting", "Records",
         "Accounts", "Delivery", "Documents", "EventLoop", "Imaging", "JSON", "Outbound", "Postgres",
         "Runtime", "Sessions", "Tenancy",
       ],
@@ -429,7 +429,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Federation",
+        "Administration", "Federation",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -575,7 +575,7 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
+        "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
         "Imaging", "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents",
         "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",

@@ -285,7 +285,7 @@ extension ServiceError {
     case .invalid: .badRequest(rule ?? "the input breaks a rule")
     // A 401 is only for tokens and logins. realm-web would repeat the call forever.
     case .unauthenticated, .forbidden: ServiceError(.forbidden, "not allowed", .auth)
-    case .notFound: ServiceError(.notFound, "not found", .notFound)
+    case .notFound, .gone: ServiceError(.notFound, "not found", .notFound)
     case .conflict, .precondition:
       ServiceError(.conflict, "another call has changed it meanwhile", .conflict)
     case .tooLarge:

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import AppServicesWire
 package import ArgumentParser
 import BreachedPasswords
@@ -225,6 +226,15 @@ package enum ConsolePlace: Sendable, Equatable {
       self = .host(text)
     }
   }
+
+  /// Returns the origin of the console.
+  ///
+  /// - Parameter issuer: the URL of the deployment, whose scheme a host of its own has too.
+  /// - Returns: the origin.
+  func origin(besides issuer: String) -> String {
+    guard case .host(let name) = self else { return issuer }
+    return "\(issuer.prefix { $0 != ":" })://\(name)"
+  }
 }
 
 extension Configuration {
@@ -318,6 +328,7 @@ extension Configuration {
         ),
         pages,
         ServiceAddress(fallback: issuer),
+        ConsoleAddress(console.origin(besides: issuer)),
         PasswordHasher(pool: pools.passwords, cost: hashingCost),
         BreachedPasswordCheck(breachedPasswords, pool: pools.files),
         ExternalTokens(database: database, source: keySets, keys: keys), LogoutSender(notices),

@@ -49,6 +49,7 @@ extension Shape {
     case "identity": .id(Example.identity)
     case "client": .text(pattern: ClientID.pattern).like(.string(Example.client))
     case "role": .id(Example.role)
+    case "administrator": .id(Example.administrator)
     case "resource_server": .id(Example.resourceServer)
     case "index": .id(Example.index)
     case "factor": .id(Example.factor)

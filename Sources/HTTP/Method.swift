@@ -50,6 +50,7 @@ package struct Status: Hashable, Sendable {
   package static let notFound = Status("Status: 404 Not Found\r\n")
   package static let methodNotAllowed = Status("Status: 405 Method Not Allowed\r\n")
   package static let conflict = Status("Status: 409 Conflict\r\n")
+  package static let gone = Status("Status: 410 Gone\r\n")
   package static let preconditionFailed = Status("Status: 412 Precondition Failed\r\n")
   package static let contentTooLarge = Status("Status: 413 Content Too Large\r\n")
   package static let uriTooLong = Status("Status: 414 URI Too Long\r\n")

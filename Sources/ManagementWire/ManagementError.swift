@@ -90,7 +90,7 @@ struct ManagementError {
     case .unauthenticated: ManagementError(status, nil, message)
     case .forbidden: ManagementError(status, "insufficient_scope", message)
     case .tooMany: ManagementError(status, "too_many_requests", message)
-    case .notFound, .conflict, .precondition, .tooLarge, .unsupportedMedia, .unavailable,
+    case .notFound, .gone, .conflict, .precondition, .tooLarge, .unsupportedMedia, .unavailable,
       .internal:
       ManagementError(status, failure.type.code, message)
     }

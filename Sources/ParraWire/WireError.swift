@@ -141,7 +141,7 @@ struct WireError {
     case .unknownApp, .wireDisabled: "invalid_client"
     default:
       switch failure.type.kind {
-      case .unauthenticated, .forbidden, .conflict, .notFound: "invalid_grant"
+      case .unauthenticated, .forbidden, .conflict, .notFound, .gone: "invalid_grant"
       case .malformed, .invalid, .tooLarge, .unsupportedMedia, .precondition: "invalid_request"
       case .tooMany, .unavailable, .internal: nil
       }

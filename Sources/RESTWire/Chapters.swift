@@ -67,9 +67,11 @@ extension RESTWire {
     Chapter(
       title: "Operation",
       says:
-        "Apps, clients, APIs, roles, keys, issuers, connections, indexes, schemas, events and mail, for the operator.",
-      operations: AppResource.operations + ClientResource.operations
-        + RecordResources.resourceServers + ClientGrantResource.operations
+        "Apps, administrators, clients, APIs, roles, keys, issuers, connections, indexes, schemas, "
+        + "events and mail, for the operator.",
+      operations: AppResource.operations + AdministratorResource.operations
+        + ClientResource.operations + RecordResources.resourceServers
+        + ClientGrantResource.operations
         + RecordResources.roles + RoleResource.operations + KeyResource.operations
         + RecordResources.issuers + RecordResources.connections
         + ConnectionResource.ofOperators + IndexResource.operations + SchemaResource.operations

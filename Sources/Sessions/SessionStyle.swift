@@ -20,6 +20,8 @@ package struct SessionStyle: Sendable {
   package let keepsSessions: Bool
   /// The client of OpenID Connect that gets the tokens; nil for other wires and for the pages.
   package let party: Party?
+  /// How long a session lasts; nil for the setting of the app.
+  package let lifetime: Duration?
 
   /// A client of OpenID Connect that signs users in itself.
   package struct Party: Sendable {
@@ -47,14 +49,16 @@ package struct SessionStyle: Sendable {
   ///   - refreshTokens: the form of the refresh tokens.
   ///   - keepsSessions: whether a sign-in keeps the earlier sessions of the user on the device.
   ///   - party: the client of OpenID Connect that gets the tokens; nil for none.
+  ///   - lifetime: how long a session lasts; nil for the setting of the app.
   ///   - claims: claims of an access token beside those that this server adds.
   package init(
     _ name: String, scopes: Scopes, refreshTokens: RefreshTokens = .rotated,
-    keepsSessions: Bool = false, of party: Party? = nil, claims: @escaping Claims = { _ in [] }
+    keepsSessions: Bool = false, of party: Party? = nil, lifetime: Duration? = nil,
+    claims: @escaping Claims = { _ in [] }
   ) {
     (self.name, self.scopes) = (name, scopes)
     (self.refreshTokens, self.keepsSessions) = (refreshTokens, keepsSessions)
-    self.party = party
+    (self.party, self.lifetime) = (party, lifetime ?? party?.lifetime)
     self.claims = claims
   }
 

@@ -161,6 +161,11 @@ package import Tenancy
     )
   }
 
+  /// Returns a secret of the session, which its style looks up by its id and the stored salt.
+  package func credential(_ kind: Credential.Kind) -> String {
+    Credential(kind, of: user, part: live.session, salt: live.salt).text(master)
+  }
+
   /// Returns the tokens of the session, which the request acts in.
   ///
   /// - Throws: `.overloaded`, `.databaseUnavailable`, and errors of the claims of the style.

@@ -154,6 +154,7 @@ extension ErrorKind {
     case .unauthenticated: .unauthorized
     case .forbidden: .forbidden
     case .notFound: .notFound
+    case .gone: .gone
     case .conflict: .conflict
     case .precondition: .preconditionFailed
     case .tooLarge: .contentTooLarge

@@ -20,6 +20,8 @@ import Tenancy
   let defaultApp: String
   /// The URL of the deployment, without a path.
   let issuer: String
+  /// Whether the workers serve the console.
+  let hasConsole: Bool
   /// Whether the workers send the mail that a command queues.
   let sendsMail: Bool
   /// The time for which a worker may still use the old settings of a changed app.
@@ -61,6 +63,7 @@ import Tenancy
     sendsMail = configuration.mail.isSomewhere
     defaultApp = configuration.app
     issuer = configuration.issuer
+    hasConsole = configuration.console != .off
   }
 
   /// Waits until a connection exists or has failed.

@@ -27,7 +27,7 @@ import Tenancy
     version: Version.text,
     subcommands: [
       AppCommand.self, RecordCommand<ClientRecord>.self, RecordCommand<ResourceServerRecord>.self,
-      RecordCommand<RoleRecord>.self,
+      RecordCommand<RoleRecord>.self, AdministratorCommand.self,
       RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self,
       UserCommand.self, SessionCommand.self, RateLimitCommand.self, MailCommand.self,
       IndexCommand.self, SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
@@ -74,7 +74,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     self =
       switch kind {
       case .malformed, .invalid, .tooLarge, .unsupportedMedia: .invalid
-      case .notFound: .notFound
+      case .notFound, .gone: .notFound
       case .conflict: .conflict
       case .precondition: .preconditionFailed
       case .tooMany, .unavailable: .overloaded

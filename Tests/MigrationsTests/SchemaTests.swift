@@ -23,6 +23,23 @@ import Testing
     #expect(try await place.sql(uncommented) == "t\nf()")
   }
 
+  /// The app of administrators needs its name.
+  @Test func `an app with the name operators is reported with the cure`() async throws {
+    let place = try await Workspace.ofRepository()
+    try await place.run("to", "31")
+    try await place.sql(
+      "insert into apps (app_id, name) values ('0123456789abcdef01234567', 'operators')")
+    let refused = try await place.run("up", status: 1)
+    #expect(refused.errors.contains("an app has the name operators"), "\(refused.errors)")
+    #expect(refused.errors.contains("update apps set name = "), "\(refused.errors)")
+    try await place.sql("update apps set name = 'staff' where name = 'operators'")
+    try await place.run("up")
+    let names = try await place.sql("select name from apps order by name")
+    #expect(names == "default\noperators\nstaff")
+    try await place.run("to", "31")
+    #expect(try await place.sql("select name from apps order by name") == "default\nstaff")
+  }
+
   @Test func `ids compare by bytes, and the table that they identify checks them`() async throws {
     let place = try await Workspace.ofRepository()
     try await place.run("up")

@@ -46,6 +46,25 @@ extension Scenario {
     Scenario("GET /v1/roles/{role}/users", 200, role),
   ]
 
+  static let administrators = [
+    Scenario("GET /v1/administrators", 200),
+    Scenario("POST /v1/administrators", 201, #"{"email":"$new","role":"support"}"#) { _ in
+      ["new": "\(UserID())@example.com"]
+    },
+    Scenario("GET /v1/administrators/{administrator}", 200, administrator),
+    Scenario(
+      "PATCH /v1/administrators/{administrator}", 200, #"{"role":"admin"}"#, as: .mergePatch,
+      administrator),
+    Scenario("DELETE /v1/administrators/{administrator}", 204, administrator),
+    Scenario("POST /v1/administrators/{administrator}/link", 200, administrator),
+  ]
+
+  private static let administrator: Preparation = { cast in
+    let body = #"{"email":"\#(UserID())@example.com","role":"viewer"}"#
+    let made = try await cast.expect(201, cast.asOperator(.post, "/v1/administrators", body))
+    return ["administrator": try made.string("id")]
+  }
+
   /// The scenarios of the roles and permissions of users.
   static let rolesOfUsers = [
     Scenario("GET /v1/users/{user}/roles", 200),

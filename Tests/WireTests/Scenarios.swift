@@ -166,7 +166,7 @@ extension Scenario {
       Scenario("PUT /v1/users/{user}/password", 204, #"{"password":"\#(password) 2"}"#, member),
       Scenario("POST /v1/users/{user}/password/reset-request", 202, member),
       Scenario("POST /v1/users/{user}/email/verify", 200, member),
-    ] + rolesOfUsers
+    ] + administrators + rolesOfUsers
 
   private static let operation = [
     Scenario("GET /v1/apps", 200),

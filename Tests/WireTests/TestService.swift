@@ -4,6 +4,7 @@ import Imaging
 import Declarations
 import Configuration
 import Accounts
+import Administration
 import Delivery
 import Records
 import Runtime
@@ -100,7 +101,8 @@ import WireKit
       calculator: calculator,
       services: [
         tokens, apps, mailer, passwords, external, pictures, pages,
-        ServiceAddress(fallback: "https://id.example"), BreachedPasswordCheck(nil, pool: pool),
+        ServiceAddress(fallback: "https://id.example"), ConsoleAddress("https://id.example"),
+        BreachedPasswordCheck(nil, pool: pool),
         Upstream(HTTPSource(), allowsPlainHTTP: false),
       ]
     )
@@ -124,6 +126,22 @@ import WireKit
   }
 
   var operatorContext: RequestContext { Self.operatorContext(dependencies) }
+
+  /// A context of a request without a credential.
+  var anyContext: RequestContext { RequestContext(dependencies) }
+
+  /// Runs SQL on the database, and returns the rows of its last statement.
+  @discardableResult
+  func script(_ sql: String) async throws -> [[String?]] {
+    let connection = try await Connection.open(.patient(conninfo, applicationName: "script"))
+    defer { connection.close() }
+    return try await connection.script(sql).last?.rows ?? []
+  }
+
+  /// Returns the number that a statement selects.
+  func number(_ sql: String) async throws -> Int {
+    try await script(sql).first?.first.flatMap { $0.flatMap { Int($0) } } ?? -1
+  }
 
   /// Returns a service with other wires for the same users.
   func service(of wires: [any Wire]) -> Service {
@@ -258,9 +276,11 @@ import WireKit
   ///   - question: the request.
   ///   - other: another service than that of the world.
   ///   - byOperator: whether the operator makes the call in this process.
+  ///   - administrator: the administrator who makes the call in this process; nil for none.
   /// - Returns: the response and its log entry.
   func ask(
-    _ question: TestRequest, of other: Service? = nil, byOperator: Bool = false
+    _ question: TestRequest, of other: Service? = nil, byOperator: Bool = false,
+    by administrator: Administrator? = nil
   ) async -> TestResponse {
     let service = other ?? service
     let request = Request(
@@ -269,7 +289,13 @@ import WireKit
     )
     let source = Memory(question)
     let call =
-      byOperator ? service.operatorCall(request, source) : service.call(request, source)
+      if let administrator {
+        service.administratorCall(request, source, administrator)
+      } else if byOperator {
+        service.operatorCall(request, source)
+      } else {
+        service.call(request, source)
+      }
     let response = await TokenClock.$ahead.withValue(question.isLate ? 86_400 : 0) {
       await service.answer(call)
     }

@@ -176,7 +176,7 @@ import Postgres
       credential.provider,
       live.scope,
       BinaryBytes(live.salt),
-      style.party?.lifetime ?? settings.sessionLifetime,
+      style.lifetime ?? settings.sessionLifetime,
       context.address.text,
       context.agent,
       credential.opener,

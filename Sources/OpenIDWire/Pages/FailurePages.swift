@@ -47,7 +47,7 @@ import WireKit
     return switch failure.type.kind {
     case .tooMany: .throttled(wait: wait)
     case .unavailable: .unavailable(wait: wait)
-    case .notFound: .notFound(back: Destination(.start))
+    case .notFound, .gone: .notFound(back: Destination(.start))
     case .internal: .internalError(requestID: nil, support: support)
     case .malformed, .invalid, .unauthenticated, .forbidden, .conflict, .precondition, .tooLarge,
       .unsupportedMedia:

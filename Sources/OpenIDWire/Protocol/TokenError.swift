@@ -119,7 +119,7 @@ struct TokenError: Error {
         case .tooMany: "too_many_requests"
         case .unavailable: "temporarily_unavailable"
         case .internal: "server_error"
-        case .notFound: "not_found"
+        case .notFound, .gone: "not_found"
         case .unauthenticated: "invalid_token"
         case .forbidden: "access_denied"
         case .malformed, .invalid, .conflict, .precondition, .tooLarge, .unsupportedMedia:

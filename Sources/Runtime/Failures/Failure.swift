@@ -222,6 +222,8 @@ package enum ErrorKind: CaseIterable, Sendable {
   case unauthenticated
   case forbidden
   case notFound
+  /// The resource existed, and exists no more.
+  case gone
   /// The state of the resource does not allow the change.
   case conflict
   /// The stored version does not satisfy the client's condition.

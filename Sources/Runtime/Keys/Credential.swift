@@ -3,7 +3,7 @@ import Encoding
 package import Postgres
 
 /// A secret that the server issues: refresh tokens, device secrets, API keys, client secrets,
-/// mail links.
+/// mail links and links of administrators.
 ///
 /// It contains the id of its owner, so one read finds it. Its MAC rejects forged credentials
 /// without a database query. All have one form: a prefix for the kind, which lets scanners find
@@ -22,6 +22,8 @@ package struct Credential {
     case addressRestore = "ds_restore_"
     case flow = "ds_flow_"
     case authorizationCode = "ds_code_"
+    case administratorLink = "ds_admin_"
+    case console = "ds_console_"
 
     /// Whether a credential has no part, no number and 12 random bytes.
     fileprivate var isShort: Bool { self == .clientSecret }
