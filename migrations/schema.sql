@@ -327,6 +327,76 @@ COMMENT ON COLUMN public.additional_subjects.reserved_until IS 'As in identity_s
 
 
 --
+-- Name: administrators; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.administrators (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    email text NOT NULL,
+    role text NOT NULL COLLATE pg_catalog."C",
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    disabled_at timestamp with time zone,
+    link_hash bytea,
+    link_expires_at timestamp with time zone,
+    link_tries integer DEFAULT 0 NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT administrators_attributes_check CHECK ((jsonb_typeof(attributes) = 'object'::text)),
+    CONSTRAINT administrators_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'support'::text, 'admin'::text, 'owner'::text])))
+);
+
+
+--
+-- Name: TABLE administrators; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.administrators IS 'Administrators of the console. Each is a user of the app operators, with the same id.';
+
+
+--
+-- Name: COLUMN administrators.email; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.administrators.email IS 'The address of the user.';
+
+
+--
+-- Name: COLUMN administrators.attributes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.administrators.attributes IS 'What differs from the defaults, by the names that the API has: the apps in which the role holds, and networks.';
+
+
+--
+-- Name: COLUMN administrators.disabled_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.administrators.disabled_at IS 'Since when the administrator is refused; null for one who may sign in.';
+
+
+--
+-- Name: COLUMN administrators.link_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.administrators.link_hash IS 'The hash of the link by which the administrator may set password and authenticator once; null without one.';
+
+
+--
+-- Name: COLUMN administrators.link_tries; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.administrators.link_tries IS 'How many codes the link still takes.';
+
+
+--
+-- Name: COLUMN administrators.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.administrators.version IS 'Grows by one with each change.';
+
+
+--
 -- Name: api_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -2770,6 +2840,14 @@ ALTER TABLE ONLY public.additional_subjects
 
 
 --
+-- Name: administrators administrators_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.administrators
+    ADD CONSTRAINT administrators_pkey PRIMARY KEY (user_id);
+
+
+--
 -- Name: api_keys api_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3491,6 +3569,14 @@ CREATE STATISTICS public.search_values_common (mcv) ON index_id, text_value, boo
 
 ALTER TABLE ONLY public.additional_subjects
     ADD CONSTRAINT additional_subjects_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: administrators administrators_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.administrators
+    ADD CONSTRAINT administrators_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

@@ -19,7 +19,8 @@ import WireKit
       .get, "/v1/apps/{app}/jwks.json", access: .open, gives: [.ok(.publicKeys)],
       summary: "Read the public keys that verify the access tokens of an app"
     ) { (call) async throws(Failure) in
-      let keys = try await PublicKey.all(for: .native, of: call.text("app"), call.context)
+      let app = try await call.context.apps.app(named: call.text("app"), host: nil)
+      let keys = try await PublicKey.all(for: .native, of: app.name, call.context)
       return Response(keySet: keys)
     }
   ]

@@ -6,6 +6,7 @@ import Glibc
 import HTTP
 import JSON
 import Postgres
+import RESTWire
 import Records
 import Runtime
 import Tenancy

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import Runtime
 
 extension Scenario {
   /// The scenarios of clients and of the APIs that their tokens are for.
