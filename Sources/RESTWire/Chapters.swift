@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Declarations
 import Federation
 import Runtime
@@ -93,7 +94,8 @@ extension RESTWire {
       chapters.flatMap(\.operations).flatMap(\.problems)
         + ErrorType.types(
           .routeNotFound, .methodNotAllowed, .internalOnly, .wireDisabled, .userBlocked,
-          .noHostName, .grantExists, .redirectStateInvalid, .logoutTokenInvalid
+          .noHostName, .grantExists, .redirectStateInvalid, .logoutTokenInvalid,
+          .roleInsufficient, .appReserved, .linkExpired, .secondFactorMissing, .networkRefused
         ))
   )
 }

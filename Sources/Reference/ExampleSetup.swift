@@ -205,6 +205,10 @@ private struct Lookup {
       spare: #"{"app":"default","identifier":"https://spare.example.com","name":"Spare"}"#),
     "role": Lookup(
       variable: "ROLE", path: "/v1/roles", filter: ".[0].id", spare: #"{"name":"Spare"}"#),
+    "administrator": Lookup(
+      variable: "ADMINISTRATOR", path: "/v1/administrators",
+      filter: #"first(.[] | select(.role == "support")).id"#,
+      spare: #"{"email":"spare@example.org","role":"viewer"}"#),
     "index": Lookup(
       variable: "INDEX", path: "/v1/indexes", filter: "first(.[] | select(.id)).id",
       spare: #"{"path":"metadata.size","kind":"number"}"#),

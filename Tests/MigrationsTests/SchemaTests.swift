@@ -29,7 +29,7 @@ import Testing
     try await place.run("to", "31")
     try await place.sql(
       "insert into apps (app_id, name) values ('0123456789abcdef01234567', 'operators')")
-    let refused = try await place.run("up", status: 1)
+    let refused = try await place.run("up", status: 13)
     #expect(refused.errors.contains("an app has the name operators"), "\(refused.errors)")
     #expect(refused.errors.contains("update apps set name = "), "\(refused.errors)")
     try await place.sql("update apps set name = 'staff' where name = 'operators'")

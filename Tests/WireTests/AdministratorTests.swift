@@ -189,12 +189,14 @@ import WireKit
   ) async throws {
     let cast = try await TestService.shared.value.get().cast()
     let right = try #require(TestService.routes.first { $0.name == scenario.route }?.right)
+    let question = try await scenario.question(cast)
     for role in AdministratorRole.allCases {
       let administrator = Self.administrator(role)
-      let question = try await scenario.question(cast)
       let reply = await cast.world.ask(question, by: administrator)
       if administrator.right >= right {
         #expect(reply.status == scenario.status, "\(role): \(reply)")
+        // Each scenario can be played once. The roles are in order.
+        return
       } else {
         #expect(reply.status == 403 && reply.code == "role_insufficient", "\(role): \(reply)")
         #expect(reply.json["role"]?.string == role.rawValue && reply.json["right"] != nil)
@@ -217,7 +219,10 @@ import WireKit
     var moved = question
     moved.fields[.app] = other.app
     let right = try #require(TestService.routes.first { $0.name == scenario.route }?.right)
-    guard right < .deployment, question.path.contains(where: \.isNumber) else { return }
+    let names = ["{user}", "{client}", "{role}", "{resource_server}", "{issuer}", "{connection}"]
+    guard right < .deployment, names.contains(where: { scenario.route.contains($0) }) else {
+      return
+    }
     let answer = await cast.world.ask(moved, by: foreign)
     #expect(answer.status >= 400 || answer.text == "[]" || answer.status == 204, "\(answer)")
     #expect(!answer.text.contains(cast.user.id), "\(answer)")

@@ -391,7 +391,7 @@ import WireKit
     #expect(try await ConsoleSessions.find(user.refresh, world.anyContext) == nil)
     let again = await world.ask(
       Self.request(
-        .post, "/v1/administrators", #"{"email":" \#(grace.email.uppercased())","role":"owner"}"#),
+        .post, "/v1/administrators", #"{"email":"\#(grace.email.uppercased())","role":"owner"}"#),
       byOperator: true)
     #expect(again.status == 409 && again.code == "administrator_exists", "\(again)")
   }
