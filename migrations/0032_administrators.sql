@@ -19,7 +19,8 @@ create table administrators (
   email text not null,
   role text collate "C" not null check (role in ('viewer', 'support', 'admin', 'owner')),
   attributes jsonb not null default '{}' check (jsonb_typeof(attributes) = 'object'),
-  disabled_at timestamptz,
+  disabled boolean not null generated always as (
+    coalesce((attributes ->> 'disabled')::boolean, false)) stored,
   link_hash bytea,
   link_expires_at timestamptz,
   link_tries integer not null default 0,
@@ -32,8 +33,7 @@ comment on table administrators is
 comment on column administrators.email is 'The address of the user.';
 comment on column administrators.attributes is
   'What differs from the defaults, by the names that the API has: the apps in which the role holds, and networks.';
-comment on column administrators.disabled_at is
-  'Since when the administrator is refused; null for one who may sign in.';
+comment on column administrators.disabled is 'Whether the administrator is refused.';
 comment on column administrators.link_hash is
   'The hash of the link by which the administrator may set password and authenticator once; null without one.';
 comment on column administrators.link_tries is 'How many codes the link still takes.';

@@ -336,7 +336,7 @@ CREATE TABLE public.administrators (
     email text NOT NULL,
     role text NOT NULL COLLATE pg_catalog."C",
     attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
-    disabled_at timestamp with time zone,
+    disabled boolean GENERATED ALWAYS AS (COALESCE(((attributes ->> 'disabled'::text))::boolean, false)) STORED NOT NULL,
     link_hash bytea,
     link_expires_at timestamp with time zone,
     link_tries integer DEFAULT 0 NOT NULL,
@@ -369,10 +369,10 @@ COMMENT ON COLUMN public.administrators.attributes IS 'What differs from the def
 
 
 --
--- Name: COLUMN administrators.disabled_at; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN administrators.disabled; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.administrators.disabled_at IS 'Since when the administrator is refused; null for one who may sign in.';
+COMMENT ON COLUMN public.administrators.disabled IS 'Whether the administrator is refused.';
 
 
 --

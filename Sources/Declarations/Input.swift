@@ -62,8 +62,6 @@ extension Operation {
     _ method: Method,
     _ pattern: String,
     access: Access,
-    right: AdministratorRight? = nil,
-    needsStepUp: Bool = false,
     takes input: Input<repeat each Value>,
     versions: Versions = .none,
     gives: [Answer],
@@ -73,8 +71,7 @@ extension Operation {
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response
   ) {
     self.init(
-      method, pattern, access: access, right: right, needsStepUp: needsStepUp,
-      takes: input.undecoded,
+      method, pattern, access: access, takes: input.undecoded,
       versions: versions, gives: gives, refuses: refuses, summary: summary
     ) { (call) async throws(Failure) in
       let values = try input.read(call)

@@ -8,7 +8,7 @@ package import WireKit
 
 /// A route of this API, with its description in the reference.
 package struct Operation: Sendable {
-  package let route: Route
+  package private(set) var route: Route
   package let takes: Input<>
   package let versions: Versions
   package let gives: [Answer]
@@ -16,13 +16,12 @@ package struct Operation: Sendable {
   package let refuses: [ErrorType]
 
   package init(
-    _ method: Method, _ pattern: String, access: Access, right: AdministratorRight? = nil,
-    needsStepUp: Bool = false, takes input: Input<> = .none,
+    _ method: Method, _ pattern: String, access: Access, takes input: Input<> = .none,
     versions: Versions = .none, gives: [Answer], refuses: [Failure] = [], summary: String,
     _ handler: @escaping Route.Handler
   ) {
     route = Route(
-      method, pattern, access: access, right: right, needsStepUp: needsStepUp, body: input.rule,
+      method, pattern, access: access, body: input.rule,
       isVersioned: versions.areConditionsOfWrites,
       issuesSecrets: gives.contains { $0.shape?.givesSecrets == true }, summary: summary, handler
     )
@@ -30,6 +29,15 @@ package struct Operation: Sendable {
     self.versions = versions
     self.gives = gives
     self.refuses = refuses.map(\.type)
+  }
+
+  /// Returns the same operation with what an administrator needs, as `Route.needing` does.
+  package func needing(
+    _ right: AdministratorRight? = nil, stepUp: Bool = false
+  ) -> Operation {
+    var operation = self
+    operation.route = route.needing(right, stepUp: stepUp)
+    return operation
   }
 }
 

@@ -12,8 +12,7 @@ import WireKit
     RecordResource<AdministratorRecord>.operations(
       right: .deployment, keeping: [.lastOwner], refusing: [.lastOwner, .ownRole]) + [
       Operation(
-        .post, "/v1/administrators/{administrator}/link", access: .operator, right: .deployment,
-        needsStepUp: true, gives: [.ok(link)],
+        .post, "/v1/administrators/{administrator}/link", access: .operator, gives: [.ok(link)],
         summary:
           "Make a link by which an administrator sets a password and an authenticator app, and "
           + "end all sessions of the administrator"
@@ -25,7 +24,7 @@ import WireKit
           "link": .string(start), "expires_at": .string(link.expiresAt.text),
         ]
         return Response(.ok, json: body.serialized()).sentOnce()
-      }
+      }.needing(.deployment, stepUp: true)
     ]
 
   private nonisolated static let link = Shape.object([

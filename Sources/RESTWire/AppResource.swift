@@ -21,7 +21,6 @@ import WireKit
       .post,
       "/v1/apps",
       access: .operator,
-      right: .deployment,
       takes: .body(
         .json(limit: 1_024), Fields("NewApp", "An app to create.", .text("name", .slug))
       ),
@@ -33,7 +32,7 @@ import WireKit
       var response = Self.response(.created, app, call.context)
       response.add(.location, "/v1/apps/\(app.name)")
       return response
-    },
+    }.needing(.deployment),
     Operation(
       .get, "/v1/apps/{app}", access: .operator, versions: .read, gives: [.ok(.app)],
       summary: "Read an app with its hosts and the settings in force"

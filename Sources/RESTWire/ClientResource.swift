@@ -13,13 +13,13 @@ import WireKit
     RecordResource<ClientRecord>.operations(
       change: ClientRecord.changeEndingSessions, delete: ClientRecord.deleteEndingSessions) + [
       Operation(
-        .post, "/v1/clients/{client}/secret", access: .operator, right: .owner,
-        needsStepUp: true, gives: [.ok(ClientRecord.made)], refuses: [.publicClient],
+        .post, "/v1/clients/{client}/secret", access: .operator, gives: [.ok(ClientRecord.made)],
+        refuses: [.publicClient],
         summary: "Replace the secret of a client; the old one is refused at once"
       ) { (call) async throws(Failure) in
         let client = try await ClientRecord.rotateSecret(
           of: call.text("client"), in: call.onlyApp?.id, call.context)
         return RecordResource.response(.ok, client)
-      }
+      }.needing(.owner, stepUp: true)
     ]
 }

@@ -82,23 +82,23 @@ struct DocumentResource: Sendable {
 
   private func reading(_ base: BasePath) -> Operation {
     Operation(
-      .get, "\(base.prefix)/\(path)", access: base.read, right: .support, versions: .read,
+      .get, "\(base.prefix)/\(path)", access: base.read, versions: .read,
       gives: [.ok(answered)], summary: "Read the \(name)", read
-    )
+    ).needing(.support)
   }
 
   private func history(_ base: BasePath) -> [Operation] {
     let pattern = "\(base.prefix)/\(path)/versions"
     return [
       Operation(
-        .get, pattern, access: base.read, right: .support, takes: .query(.limit, .versionCursor),
+        .get, pattern, access: base.read, takes: .query(.limit, .versionCursor),
         gives: [.ok(.documentVersions)],
         summary: "List the stored versions of the \(name), the newest first", listVersions
-      ),
+      ).needing(.support),
       Operation(
-        .get, "\(pattern)/{version}", access: base.read, right: .support, versions: .read,
+        .get, "\(pattern)/{version}", access: base.read, versions: .read,
         gives: [.ok(answered)], summary: "Read an earlier version of the \(name)", readVersion
-      ),
+      ).needing(.support),
     ]
   }
 

@@ -27,25 +27,25 @@ import WireKit
 
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get, "/v1/keys", access: .operator, right: .owner, gives: [.ok(.signingKeys)],
+      .get, "/v1/keys", access: .operator, gives: [.ok(.signingKeys)],
       summary: "List the signing keys of the app", list
-    ),
+    ).needing(.owner),
     Operation(
-      .post, "/v1/keys/rotate", access: .operator, right: .owner, needsStepUp: true,
+      .post, "/v1/keys/rotate", access: .operator,
       gives: [.ok(.signingKeys.shown(as: Example.keys))],
       summary: "Create signing keys; tokens of earlier keys stay valid"
     ) { (call) async throws(Failure) in
       try await SigningKeys.rotate(of: call.namedApp.id, call.context)
       return try await list(call)
-    },
+    }.needing(.owner, stepUp: true),
     Operation(
-      .delete, "/v1/keys/{key}", access: .operator, right: .owner, needsStepUp: true,
+      .delete, "/v1/keys/{key}", access: .operator,
       gives: [.noContent],
       summary: "Remove a signing key that has leaked; the tokens that it signed are refused"
     ) { (call) async throws(Failure) in
       try await SigningKeys.remove(call.text("key"), of: call.namedApp.id, call.context)
       return Response(.noContent)
-    },
+    }.needing(.owner, stepUp: true),
   ]
 
   private static func list(_ call: Call) async throws(Failure) -> Response {

@@ -11,34 +11,34 @@ import WireKit
 @EventLoop enum MailResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get, "/v1/mails", access: .operator, right: .deployment, takes: .query(.limit, .cursor),
+      .get, "/v1/mails", access: .operator, takes: .query(.limit, .cursor),
       gives: [.ok(.mails)],
       summary: "List the mail of all apps that waits for the relay, the oldest first"
     ) { (call) async throws(Failure) in
       let query = try ListQuery(call.request.query)
       let page = try await Outbox.page(after: query.cursor(), count: query.limit, call.context)
       return query.response(page, call, \.json)
-    },
+    }.needing(.deployment),
     Operation(
-      .post, "/v1/mails/retry", access: .operator, right: .deployment, gives: [.ok(.mailCount)],
+      .post, "/v1/mails/retry", access: .operator, gives: [.ok(.mailCount)],
       summary: "Try all mail again at once, including abandoned mail"
     ) { (call) async throws(Failure) in
       response(try await Outbox.retry(nil, call.context))
-    },
+    }.needing(.deployment),
     Operation(
-      .post, "/v1/mails/{mail}/retry", access: .operator, right: .deployment,
+      .post, "/v1/mails/{mail}/retry", access: .operator,
       gives: [.ok(.mailCount)],
       summary: "Try a mail again at once, also an abandoned one"
     ) { (call) async throws(Failure) in
       response(try await Outbox.retry(call.captured("mail"), call.context))
-    },
+    }.needing(.deployment),
     Operation(
-      .delete, "/v1/mails/{mail}", access: .operator, right: .deployment, gives: [.noContent],
+      .delete, "/v1/mails/{mail}", access: .operator, gives: [.noContent],
       summary: "Delete a mail from the queue; it is not sent"
     ) { (call) async throws(Failure) in
       try await Outbox.drop(call.captured("mail"), call.context)
       return Response(.noContent)
-    },
+    }.needing(.deployment),
   ]
 
   private static func response(_ count: Int) -> Response {

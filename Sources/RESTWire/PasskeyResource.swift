@@ -155,14 +155,14 @@ import WireKit
         Response(.ok, list: try await Passkeys.list(of: call.user, call.context), \.json)
       },
       Operation(
-        .delete, "\(pattern)/{identity}", access: base.write, needsStepUp: true,
+        .delete, "\(pattern)/{identity}", access: base.write,
         gives: [.noContent],
         refuses: [.lastIdentity],
         summary: "Remove a passkey, and end the other sessions that it signed in"
       ) { (call) async throws(Failure) in
         try await Passkeys.remove(call.captured("identity"), of: call.user, call.context)
         return Response(.noContent)
-      },
+      }.needing(stepUp: true),
     ]
   }
 

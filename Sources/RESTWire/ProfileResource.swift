@@ -36,14 +36,14 @@ import WireKit
     ]
     + [BasePath.me, .users].map { base in
       Operation(
-        .get, "\(base.prefix)/export", access: base.read, right: .admin, needsStepUp: true,
+        .get, "\(base.prefix)/export", access: base.read,
         gives: [.ok(.object.shown(as: Example.export), "All data; the example is an excerpt.")],
         summary: "Export all data of the user as one JSON document"
       ) { (call) async throws(Failure) in
         var response = Response(.ok, json: try await Export.all(of: call.user, call.context).text)
         response.add(.contentDisposition, "attachment; filename=\"export.json\"")
         return response
-      }
+      }.needing(.admin, stepUp: true)
     }
 
   /// The most frequent operation; inlined, since each `async` call costs 400 instructions.

@@ -16,7 +16,7 @@ import WireKit
     let pattern = "\(base.prefix)/properties"
     return [
       Operation(
-        .get, pattern, access: base.read, right: .support, takes: .query(.versions),
+        .get, pattern, access: base.read, takes: .query(.versions),
         versions: .read, gives: [.ok(.propertiesOrVersions)],
         summary: "Read all properties, with their versions if versions=true"
       ) { (call) async throws(Failure) in
@@ -25,15 +25,15 @@ import WireKit
         let object = withVersions ? versioned(all) : all.values
         let tag = EntityTag(Properties.state(of: all))
         return Response(.ok, json: object.serialized(), tag: tag)
-      },
+      }.needing(.support),
       bulk(.put, base, "Replace all properties", PropertyChange.replace),
       bulk(.patch, base, "Set some properties; null removes one", PropertyChange.merge),
       Operation(
-        .get, "\(pattern)/{key}", access: base.read, right: .support, versions: .tagged,
+        .get, "\(pattern)/{key}", access: base.read, versions: .tagged,
         gives: [.ok(.property)], summary: "Read a property and its version"
       ) { (call) async throws(Failure) in
         try one(call, await Properties.read(of: call.user, call.context))
-      },
+      }.needing(.support),
       Operation(
         .put,
         "\(pattern)/{key}",

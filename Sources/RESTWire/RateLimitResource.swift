@@ -13,10 +13,10 @@ import WireKit
 @EventLoop enum RateLimitResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .post, "/v1/rate-limits/reset", access: .operator, right: .support,
+      .post, "/v1/rate-limits/reset", access: .operator,
       takes: .body(.json(limit: 4_096), selection), gives: [.ok(.resetCount)],
       summary: "Reset the rate limits of a user, an address, a network, or all of the app", reset
-    )
+    ).needing(.support)
   ]
 
   private nonisolated static let selection = Fields(

@@ -48,16 +48,16 @@ import WireKit
     let of = selects ? " of the app" : " of all apps, or of one"
     return [
       Operation(
-        .get, all, access: .operator, right: right,
+        .get, all, access: .operator,
         takes: selects || !words.hasApp ? .none : .query(.app),
         gives: [.ok(.list(of: R.shape))],
         summary: "List the \(words.many)\(words.hasApp ? of : "")"
       ) { (call) async throws(Failure) in
         let records = try await R.table.list(of: app(ofListIn: call), call.context)
         return Response(.ok, list: records, \.json)
-      },
+      }.needing(right),
       Operation(
-        .post, all, access: .operator, right: right, needsStepUp: right != nil,
+        .post, all, access: .operator,
         takes: .body(.json(limit: bodyLimit), R.description),
         gives: [.created(R.made, "The \(words.one).", fields: [.location])],
         refuses: [R.taken],
@@ -70,15 +70,15 @@ import WireKit
         var response = response(.created, made)
         response.add(.location, "\(words.path)/\(made.key)")
         return response
-      },
+      }.needing(right, stepUp: right != nil),
       Operation(
-        .get, one, access: .operator, right: right, versions: .read, gives: [.ok(R.shape)],
+        .get, one, access: .operator, versions: .read, gives: [.ok(R.shape)],
         refuses: [R.missing], summary: "Read the \(words.one)"
       ) { (call) async throws(Failure) in
         response(.ok, try await R.table.find(key(in: call), of: app(of: call), call.context))
-      },
+      }.needing(right),
       Operation(
-        .patch, one, access: .operator, right: right, needsStepUp: right != nil,
+        .patch, one, access: .operator,
         takes: .body(.mergePatch(limit: bodyLimit), R.patch), versions: .write,
         gives: [.ok(R.shape)], refuses: [R.missing, R.taken] + refused,
         summary: "Change the \(words.one); null resets a member, or removes a member of an object"
@@ -87,9 +87,9 @@ import WireKit
         let changed = try await change(
           key(in: call), app(of: call), patch, call.condition, call.context)
         return response(.ok, changed)
-      },
+      }.needing(right, stepUp: right != nil),
       Operation(
-        .delete, one, access: .operator, right: right, needsStepUp: true,
+        .delete, one, access: .operator,
         takes: forcedDelete == nil ? .none : .query(.force),
         gives: [.noContent], refuses: [R.missing] + kept, summary: "Delete the \(words.one)"
       ) { (call) async throws(Failure) in
@@ -99,7 +99,7 @@ import WireKit
         }
         try await delete(key(in: call), app(of: call), call.context)
         return Response(.noContent)
-      },
+      }.needing(right, stepUp: true),
     ]
   }
 

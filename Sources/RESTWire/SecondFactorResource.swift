@@ -123,12 +123,11 @@ import WireKit
     },
     Operation(
       .delete, "/v1/users/{user}/second-factors", access: .client(scope: Scopes.updateUsers),
-      needsStepUp: true,
       gives: [.noContent], summary: "Remove all second factors of a user, and report it by email"
     ) { (call) async throws(Failure) in
       try await SecondFactors.removeAll(of: call.captured("user"), call.context)
       return Response(.noContent)
-    },
+    }.needing(stepUp: true),
   ]
 }
 

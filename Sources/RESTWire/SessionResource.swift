@@ -38,21 +38,21 @@ import WireKit
         return query.response(page, call) { $0.json(current: current) }
       },
       Operation(
-        .delete, pattern, access: base.write, right: .support, gives: [.noContent],
+        .delete, pattern, access: base.write, gives: [.noContent],
         summary: "End all sessions except the caller's own"
       ) {
         (call) async throws(Failure) in
         try await Sessions.end(nil, by: call.user, call.context)
         return Response(.noContent)
-      },
+      }.needing(.support),
       Operation(
-        .delete, "\(pattern)/{session}", access: base.write, right: .support,
+        .delete, "\(pattern)/{session}", access: base.write,
         gives: [.noContent], summary: "End a session"
       ) {
         (call) async throws(Failure) in
         try await Sessions.end(call.captured("session"), by: call.user, call.context)
         return Response(.noContent)
-      },
+      }.needing(.support),
     ]
   }
 }

@@ -46,21 +46,20 @@ import WireKit
       .patch,
       "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
-      right: .support,
       takes: .body(.mergePatch(limit: 1_048_576).holdingDocuments, .userPatch),
       versions: .write,
       gives: [.ok(.profile.shown(as: Example.blockedProfile))],
       refuses: [.emailTaken, .noEmail, .schemaMismatch, .documentTooLarge],
       summary: "Change a user's profile, address, block and documents, all or nothing",
       patch
-    ),
+    ).needing(.support),
     Operation(
-      .delete, "/v1/users/{user}", access: .client(scope: Scopes.deleteUsers), needsStepUp: true,
+      .delete, "/v1/users/{user}", access: .client(scope: Scopes.deleteUsers),
       versions: .write, gives: [.noContent], summary: "Delete a user and all its data"
     ) { (call) async throws(Failure) in
       try await Users.delete(call.captured("user"), if: call.condition, call.context)
       return Response(.noContent)
-    },
+    }.needing(stepUp: true),
     Operation(
       .get, "/v1/users/{user}/logins", access: .client(scope: Scopes.readUsers),
       gives: [.ok(.logins)], summary: "Read how often a user has signed in, and when last"
@@ -93,7 +92,6 @@ import WireKit
       .put,
       "/v1/users/{user}/password",
       access: .client(scope: Scopes.updateUsers),
-      needsStepUp: true,
       takes: .body(
         .json(limit: 4_096),
         Fields("PasswordOfUser", "A password to set.", .text("password", .newPassword))
@@ -103,25 +101,24 @@ import WireKit
     ) { (call, password) async throws(Failure) in
       try await UserAdministration.setPassword(password, of: call.captured("user"), call.context)
       return Response(.noContent)
-    },
+    }.needing(stepUp: true),
     Operation(
       .post, "/v1/users/{user}/password/reset-request", access: .client(scope: Scopes.updateUsers),
-      right: .support,
       gives: [.accepted(nil, "The email is queued.")], refuses: [.mailNotConfigured],
       summary: "Email a user a token that resets the password, even shortly after another email"
     ) { (call) async throws(Failure) in
       try await UserAdministration.mailReset(to: call.captured("user"), call.context)
       return Response(.accepted)
-    },
+    }.needing(.support),
     Operation(
       .post, "/v1/users/{user}/email/verify", access: .client(scope: Scopes.updateUsers),
-      right: .support, gives: [.ok(.profile)],
+      gives: [.ok(.profile)],
       summary: "Mark a user's address as verified; the next reset by email revokes all else"
     ) { (call) async throws(Failure) in
       let user: UserID = try call.captured("user")
       try await UserAdministration.verifyEmail(of: user, call.context)
       return Response(.ok, try await Profiles.read(of: user, call.context))
-    },
+    }.needing(.support),
   ]
 
   /// Returns a page of users.

@@ -10,9 +10,9 @@ package struct Route: Sendable {
   package let pattern: String
   package let access: Access
   /// The right that an administrator needs; nil if the route is not for administrators.
-  package let right: AdministratorRight?
+  package private(set) var right: AdministratorRight?
   /// Whether an administrator must have authenticated within the last minutes.
-  package let needsStepUp: Bool
+  package private(set) var needsStepUp = false
   package let body: BodyRule
   package let isVersioned: Bool
   /// Whether the response contains one-time values: tokens of a new session, or secrets.
@@ -28,9 +28,6 @@ package struct Route: Sendable {
   ///   - method: the method; GET also answers HEAD.
   ///   - pattern: the pattern of the path, such as `/v1/users/{user}`.
   ///   - access: the callers that may use the route.
-  ///   - right: the right that an administrator needs; nil for the usual one: `viewer` to read, `admin` to write. An
-  ///     administrator may use only routes of API clients and operators.
-  ///   - needsStepUp: whether an administrator must have authenticated within the last minutes.
   ///   - body: the body that the route accepts.
   ///   - isVersioned: whether the handler of a write passes `Call.condition` to the domain.
   ///     Without it, no entity tag matches the resource that the route changes.
@@ -40,22 +37,35 @@ package struct Route: Sendable {
   ///   - summary: the effect of the route, in a few words.
   ///   - handler: the function that answers.
   package init(
-    _ method: Method, _ pattern: String, access: Access, right: AdministratorRight? = nil,
-    needsStepUp: Bool = false, body: BodyRule = .none,
+    _ method: Method, _ pattern: String, access: Access, body: BodyRule = .none,
     isVersioned: Bool = false, issuesSecrets: Bool = false, isCrossOrigin: Bool = true,
     summary: String, _ handler: @escaping Handler
   ) {
     self.method = method
     self.pattern = pattern
     self.access = access
-    self.needsStepUp = needsStepUp
-    self.right = access.isOfPrograms ? right ?? (method == .get ? .viewer : .admin) : nil
+    self.right = access.isOfPrograms ? (method == .get ? .viewer : .admin) : nil
     self.body = body
     self.isVersioned = isVersioned
     self.issuesSecrets = issuesSecrets
     self.isCrossOrigin = isCrossOrigin
     self.summary = summary
     self.handler = handler
+  }
+
+  /// Returns the same route with what an administrator needs.
+  ///
+  /// Without it, `viewer` is enough to read, and `admin` to write. An administrator may use only routes of
+  /// API clients and operators.
+  /// - Parameters:
+  ///   - right: the right; nil for the usual one.
+  ///   - stepUp: whether the administrator must have authenticated within the last minutes.
+  /// - Returns: the route.
+  package func needing(_ right: AdministratorRight?, stepUp: Bool) -> Route {
+    var route = self
+    if access.isOfPrograms { route.right = right ?? self.right }
+    route.needsStepUp = stepUp
+    return route
   }
 
   /// The name in logs and metrics.

@@ -132,7 +132,8 @@ import Testing
     _ connection: Connection
   ) async throws -> (AppID, [SearchIndex]) {
     let indexes = try SampleSearch.indexes()
-    let app = try await connection.query("select app_id from apps").rows[0][0]
+    let app = try await connection.query("select app_id from apps where name = 'default'").rows[0][
+      0]
     func id(_ name: String) throws -> String {
       try #require(indexes.first { $0.path == "metadata.\(name)" }).id.text
     }
@@ -146,7 +147,7 @@ import Testing
           else 'all.example' end,
         'Name ' || g, 'given ' || g % 1000, 'All', case when g % 1000 = 2 then 'n' end,
         '+' || g, timestamptz '2026-01-01T00:00:00Z' + g * interval '1 second'
-      from apps, generate_series(1, \(users)) g;
+      from apps, generate_series(1, \(users)) g where name = 'default';
       insert into search_values (user_id, index_id, number_value)
       select lpad(to_hex(g), 24, '0'), '\(number)', g from generate_series(1, \(users)) g;
       insert into search_values (user_id, index_id, text_value)
@@ -156,7 +157,7 @@ import Testing
       from generate_series(1, \(users), 1000) g;
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select lpad(to_hex(g), 24, '0'), lpad(to_hex(g), 24, '0'), app_id, 'jwt:https://few.example',
-        'few' || g from apps, generate_series(1, \(users), 1000) g;
+        'few' || g from apps, generate_series(1, \(users), 1000) g where name = 'default';
       insert into identity_subjects (user_id, identity_id, app_id, provider, subject)
       select user_id, identity_id, app_id, provider, subject from identities;
       analyze;

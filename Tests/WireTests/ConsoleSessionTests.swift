@@ -222,7 +222,8 @@ import WireKit
     #expect(try await ConsoleSessions.find(ada.session.cookie, ada.context) == nil)
     // A row that another host has just changed counts too, without the end of the session.
     try await world.script(
-      "update administrators set disabled_at = now() where user_id = '\(grace.id)'")
+      #"update administrators set attributes = '{"disabled": true}' where user_id = '\#(grace.id)'"#
+    )
     #expect(try await ConsoleSessions.find(grace.session.cookie, grace.context) == nil)
   }
 

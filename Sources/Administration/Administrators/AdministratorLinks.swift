@@ -132,7 +132,7 @@ package enum AdministratorLinkQueries {
     """
     update administrators set link_hash = $2, link_expires_at = now() + $3::interval,
       link_tries = $4::bigint
-    where user_id = $1 and disabled_at is null
+    where user_id = $1 and not disabled
     returning link_expires_at
     """)
 
@@ -142,7 +142,7 @@ package enum AdministratorLinkQueries {
     """
     select email from administrators
     where user_id = $1 and link_hash = $2 and link_expires_at > now() and link_tries > 0
-      and disabled_at is null
+      and not disabled
     """)
 
   /// Counts a try before it is made; returns no row if none is left.
@@ -151,7 +151,7 @@ package enum AdministratorLinkQueries {
     """
     update administrators set link_tries = link_tries - 1
     where user_id = $1 and link_hash = $2 and link_expires_at > now() and link_tries > 0
-      and disabled_at is null
+      and not disabled
     returning user_id
     """)
 
@@ -160,7 +160,7 @@ package enum AdministratorLinkQueries {
     "administrator_links.use",
     """
     update administrators set link_hash = null, link_expires_at = null, link_tries = 0
-    where user_id = $1 and link_hash = $2 and link_expires_at > now() and disabled_at is null
+    where user_id = $1 and link_hash = $2 and link_expires_at > now() and not disabled
     returning user_id
     """)
 

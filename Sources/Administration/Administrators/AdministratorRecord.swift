@@ -58,7 +58,7 @@ package struct AdministratorRecord: OwnedRecord {
 
   package static let table = RecordTable<AdministratorRecord>(
     "administrators", key: "user_id",
-    own: [.text("email"), .text("role"), .time(since: "disabled", in: "disabled_at")],
+    own: [.text("email"), .text("role")],
     order: "r.created_at, r.user_id",
     .init(
       list: "administrators.list", show: "administrators.show", lock: "administrators.lock",

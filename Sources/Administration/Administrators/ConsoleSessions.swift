@@ -163,7 +163,7 @@ package enum ConsoleSessionQueries {
   /// Returns a row if an administrator may sign in.
   static let mayEnter = Statement<String, UserID>(
     "console_sessions.may_enter",
-    "select user_id from administrators where user_id = $1 and disabled_at is null"
+    "select user_id from administrators where user_id = $1 and not disabled"
   )
 
   /// Returns a live session; no row if it has ended or the administrator is disabled.
@@ -179,11 +179,10 @@ package enum ConsoleSessionQueries {
     select \(AdministratorRecord.table.columns), '', s.session_id, s.authenticated_at,
       s.authenticated_at > now() - $4::interval,
       s.expires_at < least(now() + $5::interval - interval '1 minute', s.created_at + $6::interval)
-    from sessions s join administrators r on r.user_id = s.user_id
-      join users u on u.user_id = s.user_id
+    from sessions s join administrators r on r.user_id = $1 join users u on u.user_id = $1
     where s.user_id = $1 and s.session_id = $2 and s.refresh_salt = $3 and s.style = 'console'
       and s.ended_at is null and s.expires_at > now() and s.created_at > now() - $6::interval
-      and has_second_factor(s.amr) and u.blocked_at is null and r.disabled_at is null
+      and has_second_factor(s.amr) and u.blocked_at is null and not r.disabled
     """)
 
   /// - Parameter 3: how long a session lasts after its last request.
