@@ -52,10 +52,7 @@ package enum RequestLimiter {
       return (RateLimitSet([own], context), nil)
     }
     let settings = context.app.limitSettings
-    let daily = RateLimit.anywhere(
-      AttemptPurpose.mail.daily, key, burst: settings.mailsPerAddressDaily, in: .seconds(86_400),
-      context
-    )
+    let daily = RateLimit.mailsDaily(to: key, context)
     let atOnce = RateLimit.anywhere(
       AttemptPurpose.mail.anywhere, key, burst: 2 * settings.failuresPerIdentifier,
       in: settings.failureWindow, context

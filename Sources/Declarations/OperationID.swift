@@ -74,6 +74,7 @@ enum OperationID {
     "DELETE /v1/users/{user}/roles/{role}": "users.removeRole",
     "POST /v1/users/{user}/password/reset-request": "users.requestPasswordReset",
     "POST /v1/users/{user}/email/verify": "users.verifyEmail",
+    "POST /v1/sign-in-checks": "users.explainSignIn",
     "POST /v1/me/custom-data/update": "me.updateCustomDataWithOperators",
     "POST /v1/users/{user}/custom-data/update": "users.updateCustomDataWithOperators",
     "POST /v1/me/identities": "me.linkIdentity",

@@ -158,7 +158,7 @@ package enum MailKind: CaseIterable, Sendable {
     EmailToken.Purpose.allCases.map(token) + [.taken, .unknown, .change, .code]
 
   /// The name of the kind in the settings and in the queue.
-  var name: String {
+  package var name: String {
     switch self {
     case .token(let purpose): purpose.rawValue
     case .taken: "taken"

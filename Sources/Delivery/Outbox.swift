@@ -30,6 +30,18 @@ package enum Outbox {
     return Page(mails, of: count)
   }
 
+  /// Returns the mails of the app that the relay has not accepted at the first attempt.
+  ///
+  /// They are at most 1,000, in no order.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func failed(
+    _ context: RequestContext
+  ) async throws(Failure) -> [ListedMail] {
+    var mails = try await context.read(OutboxQueries.failed, context.app.id, on: .search)
+    for index in mails.indices { mails[index].open(by: context.keys.master) }
+    return mails
+  }
+
   /// Retries mails at once, including abandoned ones.
   ///
   /// - Parameters:
@@ -348,6 +360,17 @@ package enum OutboxQueries {
     from mail_outbox m join apps a on a.app_id = m.app_id
     where $1::text is null or m.mail_id > $1::text
     order by m.mail_id limit $2
+    """)
+
+  /// Served by `mail_outbox_by_app`.
+  static let failed = Statement<ListedMail, AppID>(
+    "outbox.failed",
+    """
+    select m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
+      m.created_at, m.expires_at
+    from mail_outbox m join apps a on a.app_id = m.app_id
+    where m.app_id = $1 and m.receiver is null and m.last_error is not null
+    limit 1000
     """)
 
   /// Returns the ids of the rows of all shards after `$1`.

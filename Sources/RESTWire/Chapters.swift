@@ -39,7 +39,8 @@ extension RESTWire {
           --data-urlencode 'filter=email = "ada@example.org"'
         """#,
       operations: ProfileResource.operations + PictureResource.operations
-        + UserResource.operations + UserResource.support + RoleResource.ofUsers
+        + UserResource.operations + UserResource.support + SignInCheckResource.operations
+        + RoleResource.ofUsers
     ),
     Chapter(
       title: "Documents",

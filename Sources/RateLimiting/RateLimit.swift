@@ -60,10 +60,10 @@ package struct RateLimit {
   /// The cost of one attempt.
   fileprivate var cost: Duration { .microseconds(share) }
 
-  fileprivate func isUsedUp(_ ahead: Int) -> Bool { ahead + share > whole }
+  func isUsedUp(_ ahead: Int) -> Bool { ahead + share > whole }
 
   /// Returns how long to wait for the next attempt.
-  fileprivate func wait(_ ahead: Int) -> Duration {
+  func wait(_ ahead: Int) -> Duration {
     max(.seconds(1), .microseconds(ahead + share - whole))
   }
 
@@ -331,13 +331,18 @@ extension RateLimit {
   @EventLoop package static func onDevice(
     _ purpose: AttemptPurpose, _ identifier: String, _ context: RequestContext
   ) -> RateLimit? {
-    context.device.map { device in
-      RateLimit(
-        purpose.onDevice, of: [identifier, device.id.text],
-        burst: context.app.limitSettings.failuresPerIdentifier,
-        in: context.app.limitSettings.failureWindow, context.keys.master
-      )
-    }
+    context.device.map { onDevice($0.id, purpose, identifier, context) }
+  }
+
+  /// Returns the limit of one identifier on a device.
+  @EventLoop static func onDevice(
+    _ device: DeviceID, _ purpose: AttemptPurpose, _ identifier: String, _ context: RequestContext
+  ) -> RateLimit {
+    RateLimit(
+      purpose.onDevice, of: [identifier, device.text],
+      burst: context.app.limitSettings.failuresPerIdentifier,
+      in: context.app.limitSettings.failureWindow, context.keys.master
+    )
   }
 
   /// Returns the limit of one identifier in a network from which its owner has signed in.

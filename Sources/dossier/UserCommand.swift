@@ -13,8 +13,8 @@ struct UserCommand: ParsableCommand {
     commandName: "user",
     abstract: "Users of an app, by id or email address.",
     subcommands: [
-      List.self, Show.self, Create.self, Document.self, Applications.self, Password.self,
-      Factors.self,
+      List.self, Show.self, Explain.self, Create.self, Document.self, Applications.self,
+      Password.self, Factors.self,
       VerifyEmail.self, Roles.self, Permissions.self, Permit.self, Block.self, Unblock.self,
       Logout.self, Delete.self, UserImportCommand.self, UserExportCommand.self,
       UserAddressesCommand.self,

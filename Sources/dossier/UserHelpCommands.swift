@@ -7,6 +7,66 @@ import Runtime
 
 /// The support commands for one user.
 extension UserCommand {
+  struct Explain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Shows why a user cannot sign in, and the command that removes each reason.",
+      discussion: """
+        Also of an address without a user: it shows users with almost the same address, of those with \
+        the same part before the @ and those with the same first three characters. It reads the \
+        failures of the last day, and the rate limits in the networks and on the devices of the user.
+        """)
+    @OptionGroup var options: AppOptions
+
+    @Option(help: "The client that the user signs in to, by its id.")
+    var client: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "The network in which the user is, whose rate limits count too.", valueName: "IP address"))
+    var network: String?
+
+    @Argument(help: "The user's id, or an email address with or without a user.")
+    var user: String
+
+    func run() throws {
+      options.common.run { context async throws(CommandFailure) in
+        var body = JSONObject()
+        body[UserID(user) == nil ? "email" : "user_id"] = .string(user)
+        if let client { body["client_id"] = .string(client) }
+        if let network { body["network"] = .string(network) }
+        let path = "/v1/sign-in-checks"
+        let found = try await context.send(.post, path, .json(.object(body)), to: options.app)
+        return CommandOutput(found, brief: Self.brief(found), remark: Self.remark(found))
+      }
+    }
+
+    /// Returns the rows for people: each reason with its command.
+    private static func brief(_ found: JSON) -> JSON {
+      let reasons = found["reasons"]?.array ?? []
+      return .array(
+        JSONArray(
+          reasons.map { reason in
+            let action = reason["action"]
+            let request = [action?["method"]?.string, action?["path"]?.string].compactMap(\.self)
+            return [
+              "code": reason["code"] ?? .null, "reason": reason["reason"] ?? .null,
+              "action": .string(
+                action?["command"]?.string ?? "by the user: \(request.joined(separator: " "))"),
+            ]
+          }))
+    }
+
+    private static func remark(_ found: JSON) -> String {
+      let reasons = found["reasons"]?.array ?? []
+      let methods = (found["methods"]?.array ?? []).compactMap(\.string).joined(separator: ", ")
+      guard !methods.isEmpty else {
+        return reasons.isEmpty ? "the user has no way to sign in" : "no way to sign in is left"
+      }
+      let start = reasons.isEmpty ? "nothing prevents a sign-in" : "the user can sign in"
+      return "\(start); methods that work: \(methods)"
+    }
+  }
+
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Creates a user.",

@@ -15,7 +15,7 @@ import Testing
     "Lists of users ask all shards on purpose, for operators and back ends.": """
     users.export schemas.page search_indexes.users sessions.users audit_log.app
     audit_log.after audit_log.event user_roles.users roles.users removed_scopes.users sessions.provider_of_issuer
-    user_records.sign_ins connections.dependents passkey_domain.count
+    user_records.sign_ins connections.dependents passkey_domain.count sign_in_check.similar
     """,
     "Pages of keys ask all shards on purpose, so that the commands of operators change rows by key.":
       """
@@ -33,7 +33,7 @@ import Testing
     """,
     "Pages and counts of the outbox ask all shards on purpose; a worker claims a row by its key.":
       """
-    logout_notices.due token_revocations.due outbox.due outbox.expired outbox.ids outbox.page outbox.state
+    logout_notices.due token_revocations.due outbox.due outbox.expired outbox.ids outbox.page outbox.failed outbox.state
     readiness.late_mails
     """,
     "A logout at an issuer that names no user asks all shards for its session.": """

@@ -16,9 +16,13 @@ import WireKit
     $0.route.contains(" /v1/users") && !$0.route.hasPrefix("GET ")
   }
 
+  /// A route that only reads; its body keeps the address of a user out of logs.
+  private static let reading = "POST /v1/sign-in-checks"
+
   @Test @EventLoop func `the list has every route for writes by API clients`() {
     let routes = TestService.routes.filter { route in
-      if case .client = route.access { route.method != .get } else { false }
+      guard case .client = route.access else { return false }
+      return route.method != .get && route.name != Self.reading
     }
     #expect(routes.map(\.name).sorted() == Self.writes.map(\.route).sorted())
   }

@@ -166,6 +166,7 @@ extension Scenario {
       Scenario("PUT /v1/users/{user}/password", 204, #"{"password":"\#(password) 2"}"#, member),
       Scenario("POST /v1/users/{user}/password/reset-request", 202, member),
       Scenario("POST /v1/users/{user}/email/verify", 200, member),
+      Scenario("POST /v1/sign-in-checks", 200, #"{"user_id":"$user"}"#),
     ] + administrators + rolesOfUsers
 
   private static let operation = [

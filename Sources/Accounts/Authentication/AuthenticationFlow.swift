@@ -189,7 +189,7 @@ package typealias FlowPlace = ID<AuthenticationFlow.Place>
 
 extension FlowPlace {
   package init(of user: UserID) { self.init(trusted: user.text) }
-  init(of address: EmailAddress) { self.init(hashing: address.key) }
+  package init(of address: EmailAddress) { self.init(hashing: address.key) }
 }
 
 /// A flow as it is stored.
