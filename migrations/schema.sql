@@ -3270,6 +3270,20 @@ CREATE INDEX app_hosts_by_app ON public.app_hosts USING btree (app_id);
 
 
 --
+-- Name: audit_by_action; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX audit_by_action ON public.audit USING btree (app_id, action, event_id);
+
+
+--
+-- Name: audit_by_actor; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX audit_by_actor ON public.audit USING btree (app_id, actor, event_id);
+
+
+--
 -- Name: audit_by_app; Type: INDEX; Schema: public; Owner: -
 --
 

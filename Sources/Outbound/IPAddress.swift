@@ -9,7 +9,7 @@ package struct IPAddress: Sendable, Equatable {
   /// 4 or 16 bytes, in network order.
   package let bytes: [UInt8]
 
-  private init(network bytes: [UInt8]) {
+  fileprivate init(network bytes: [UInt8]) {
     self.bytes = bytes.starts(with: Self.mapping) ? Array(bytes.suffix(4)) : bytes
   }
 
@@ -144,4 +144,8 @@ package struct IPNetwork: Sendable {
     }
     return true
   }
+}
+
+extension IPNetwork: CustomStringConvertible {
+  package var description: String { "\(IPAddress(network: prefix))/\(bits)" }
 }

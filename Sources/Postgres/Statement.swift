@@ -47,6 +47,9 @@ package struct ComposedStatement<Row: RowDecodable>: Sendable {
   /// Appends a piece of SQL.
   package mutating func append(_ piece: StaticString) { sql += "\(piece)" }
 
+  /// Appends a piece that several statements share.
+  package mutating func append(columns piece: SQL) { sql += "\(piece)" }
+
   /// Appends a parameter, `$n::type`.
   ///
   /// - Parameters:

@@ -1,4 +1,6 @@
 import Declarations
+import Encoding
+import Outbound
 import Representations
 import Runtime
 import Tenancy
@@ -11,18 +13,61 @@ import WireKit
 @EventLoop enum AuditResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get, "/v1/audit", access: .operator, takes: .query(.app, .limit, .cursor),
-      gives: [.ok(.eventsOfApps)],
-      summary: "Read what was done in all apps and in the deployment, or in one app, newest first"
+      .get, "/v1/audit", access: .operator,
+      takes: .query(
+        .app, .action, .actor, .userOfEvents, .session, .network, .from, .to, .order, .limit,
+        .cursor
+      ),
+      gives: [.ok(.eventsOfApps)], refuses: [.searchTooSlow],
+      summary: "Read the audit log of all apps and the deployment, or of one app, newest first"
     ) { (call) async throws(Failure) in
-      let query = try ListQuery(call.request.query, known: ["app"])
+      let query = try ListQuery(call.request.query, known: ["app", "order"] + filters)
       let app = try await record(query["app"], call)
+      let order: AuditOrder = try query.choice("order") ?? .newest
       let page = try await Audit.page(
-        of: app?.id, before: query.cursor(), count: query.limit, call.context
+        matching: filter(query), of: app?.id, in: order, after: query.cursor(),
+        count: query.limit, call.context
       )
       return query.response(page, call, \.jsonWithUser)
     }
   ]
+
+  private nonisolated static let filters = [
+    "action", "actor", "user", "session", "network", "from", "to",
+  ]
+
+  /// Returns the conditions of a query.
+  ///
+  /// Throws `.invalid` with all errors.
+  private static func filter(_ query: ListQuery) throws(Failure) -> AuditFilter {
+    var faults: [FieldError] = []
+    func read<Value>(_ name: String, _ rule: String, _ parse: (String) -> Value?) -> Value? {
+      guard let text = query[name] else { return nil }
+      let value = parse(text)
+      if value == nil {
+        faults.append(FieldError(ofParameter: name, name, "\(name) must be \(rule)."))
+      }
+      return value
+    }
+    let time = "a time or a day of RFC 3339, such as 2026-01-31 or 2026-01-31T12:00:00Z"
+    var filter = AuditFilter()
+    filter.action = read("action", "an action, or the start of one and *", ActionPattern.init)
+    filter.actor = read("actor", "the actor of an event, at most 100 bytes") {
+      (1...100).contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil
+    }
+    filter.user = read("user", "the id of a user") { UserID($0) }
+    filter.session = read("session", "the id of a session") { SessionID($0) }
+    filter.network = read("network", "an IP address or a network such as 198.51.100.0/24") {
+      IPNetwork($0)
+    }
+    filter.from = read("from", time) { CalendarTime($0)?.seconds }
+    filter.to = read("to", time) { text in
+      // A day is included up to its last second.
+      CalendarTime(text).map { $0.seconds + ($0.zone == nil ? 86_399 : 0) }
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    return filter
+  }
 
   /// Returns the app that the query of a list names; nil if it names none.
   ///
@@ -52,4 +97,32 @@ extension AuditEntry {
     members["user_id"] = JSON(user?.text)
     return .object(members)
   }
+}
+
+extension QueryParameter {
+  fileprivate static let action = QueryParameter(
+    name: "action", says: "only events with this action; with * at its end, with this start",
+    shape: .text.like("login*"))
+  fileprivate static let actor = QueryParameter(
+    name: "actor", says: "only events of this actor, such as user, operator or client:ID",
+    shape: .text.like("user"))
+  fileprivate static let userOfEvents = QueryParameter(
+    name: "user", says: "only events of this user", shape: .id(Example.ada),
+    component: "user_of_events")
+  fileprivate static let session = QueryParameter(
+    name: "session", says: "only events of this session", shape: .id(Example.session))
+  fileprivate static let network = QueryParameter(
+    name: "network",
+    says: "only events of callers in this network. With session, network, or several of action, "
+      + "actor and user, a page reads at most 100,000 events; its Link continues where it stopped",
+    shape: .text.like("203.0.113.0/24"))
+  fileprivate static let from = QueryParameter(
+    name: "from", says: "only events from this time or day on", shape: .text.like("2026-01-31"))
+  fileprivate static let to = QueryParameter(
+    name: "to", says: "only events up to this time or day, included",
+    shape: .text.like("2026-02-01T08:30:00Z"))
+  fileprivate static let order = QueryParameter(
+    name: "order", says: "which events come first; by default the newest",
+    shape: .choice(AuditOrder.allCases.map(\.rawValue)).named("EventOrder", "An order of events."),
+    component: "event_order")
 }

@@ -24,6 +24,8 @@ package struct Page<Item: Listed>: Sendable {
     self.items = items
     next = items.count == count ? items.last?.cursor : nil
   }
+
+  package init(_ items: [Item], next: Item.Cursor?) { (self.items, self.next) = (items, next) }
 }
 
 /// A row of a statement that checks access: an item, or nil if nothing was found.

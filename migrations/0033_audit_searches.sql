@@ -1,0 +1,11 @@
+-- Searches of the audit log by action and by actor.
+
+-- migrate: up
+
+create index audit_by_action on audit (app_id, action, event_id);
+create index audit_by_actor on audit (app_id, actor, event_id);
+
+-- migrate: down
+
+drop index audit_by_actor;
+drop index audit_by_action;
