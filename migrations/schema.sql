@@ -3452,6 +3452,13 @@ CREATE INDEX search_values_text ON public.search_values USING btree (index_id, t
 
 
 --
+-- Name: sessions_by_id; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_by_id ON public.sessions USING btree (session_id);
+
+
+--
 -- Name: sessions_by_time; Type: INDEX; Schema: public; Owner: -
 --
 

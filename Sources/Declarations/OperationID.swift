@@ -75,6 +75,7 @@ enum OperationID {
     "POST /v1/users/{user}/password/reset-request": "users.requestPasswordReset",
     "POST /v1/users/{user}/email/verify": "users.verifyEmail",
     "POST /v1/sign-in-checks": "users.explainSignIn",
+    "GET /v1/search": "search.find",
     "POST /v1/me/custom-data/update": "me.updateCustomDataWithOperators",
     "POST /v1/users/{user}/custom-data/update": "users.updateCustomDataWithOperators",
     "POST /v1/me/identities": "me.linkIdentity",

@@ -91,7 +91,7 @@ import WireKit
 
 extension AuditEntry {
   /// The event with its app and its user.
-  fileprivate var jsonWithUser: JSON {
+  var jsonWithUser: JSON {
     var members = json.object ?? JSONObject()
     members["app"] = JSON(app)
     members["user_id"] = JSON(user?.text)

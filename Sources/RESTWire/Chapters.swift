@@ -40,6 +40,7 @@ extension RESTWire {
         """#,
       operations: ProfileResource.operations + PictureResource.operations
         + UserResource.operations + UserResource.support + SignInCheckResource.operations
+        + SearchResource.operations
         + RoleResource.ofUsers
     ),
     Chapter(

@@ -49,6 +49,8 @@ private let singleStatements: [any PreparedStatement] = [
   AdministratorLinkQueries.removeFactors, ConsoleSessionQueries.mayEnter,
   ConsoleSessionQueries.find, ConsoleSessionQueries.extend, StoredAddressQueries.page,
   CredentialRowQueries.settle, SignInCheckQueries.facts, SignInCheckQueries.events,
+  CredentialRowQueries.settle, AppSearchQueries.session, AppSearchQueries.device,
+  AppSearchQueries.client, SignInCheckQueries.facts, SignInCheckQueries.events,
   SignInCheckQueries.deletion, SignInCheckQueries.holder, SignInCheckQueries.waiting,
   SignInCheckQueries.similar, SignInCheckQueries.client, StoredAddressQueries.page,
   StoredAddressQueries.holder, StoredAddressQueries.stored, StoredAddressQueries.take,

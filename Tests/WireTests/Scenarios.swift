@@ -167,6 +167,7 @@ extension Scenario {
       Scenario("POST /v1/users/{user}/password/reset-request", 202, member),
       Scenario("POST /v1/users/{user}/email/verify", 200, member),
       Scenario("POST /v1/sign-in-checks", 200, #"{"user_id":"$user"}"#),
+      Scenario("GET /v1/search", 200),
     ] + administrators + rolesOfUsers
 
   private static let operation = [
