@@ -36,6 +36,8 @@ enum MemberMeanings {
     "current": "whether it is the one in use", "address": "the IP address of the client",
     "agent": "the User-Agent of the client", "users": "the users, the active one first",
     "activated_at": "when the user became active on the device",
+    "last_seen_at": "when the device was used last",
+    "ended_at": "when it ended; null while it is live",
     "second_factors": "the confirmed authenticator apps",
     "recovery_codes_left": "the number of unused recovery codes",
     // Documents

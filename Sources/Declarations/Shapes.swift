@@ -46,6 +46,7 @@ extension Shape {
     case "file": .text(1...100).like("reference-0123456789abcdef.js")
     case "code": .text(1...100).like("email_taken")
     case "session": .id(Example.session)
+    case "device": .id(Example.device)
     case "identity": .id(Example.identity)
     case "client": .text(pattern: ClientID.pattern).like(.string(Example.client))
     case "role": .id(Example.role)
@@ -208,16 +209,14 @@ extension Shape {
   private static let agent = Shape.text.like(.string(Example.agent))
 
   package static let devicePlaces = Shape.object([
-    "device_id": .id(Example.device),
-    "users": .list(
-      of: .object([
-        "user_id": .id(Example.ada), "activated_at": .time, "state": .placeState,
-        "anonymous": .flag,
-        "name": .text.orNull, "nickname": .text.orNull, "email": .text.orNull,
-        "picture": .text.orNull,
-      ]).named("DeviceUser", "A user of a device.").like(Example.adaOnDevice)
-    ),
+    "device_id": .id(Example.device), "users": .list(of: .deviceUser),
   ]).named("Device", "The users of a device, the active user first.").like(Example.deviceUsers)
+
+  package static let deviceUser = Shape.object([
+    "user_id": .id(Example.ada), "activated_at": .time, "state": .placeState, "anonymous": .flag,
+    "name": .text.orNull, "nickname": .text.orNull, "email": .text.orNull,
+    "picture": .text.orNull,
+  ]).named("DeviceUser", "A user of a device.").like(Example.adaOnDevice)
 
   private static let placeState = Shape.choice(["active", "inactive", "logged_out"])
     .named("State", "The state of a user on a device. At most one user is active.")

@@ -63,9 +63,10 @@ extension RESTWire {
     ),
     Chapter(
       title: "Identities and sessions",
-      says: "The credentials, sessions and audit events of a user.",
+      says: "The credentials, sessions, devices and audit events of a user.",
       operations: IdentityResource.operations + PasskeyResource.operations + EmailResource.change
-        + SecondFactorResource.operations + SessionResource.operations + KeyResource.ofApps
+        + SecondFactorResource.operations + SessionResource.operations + DeviceResource.ofPrograms
+        + KeyResource.ofApps
     ),
     Chapter(
       title: "Operation",

@@ -1,4 +1,5 @@
 import Declarations
+import Representations
 import Runtime
 import Sessions
 import Encoding
@@ -52,6 +53,57 @@ import WireKit
     },
   ]
 
+  /// The devices of users, for API clients.
+  nonisolated static let ofPrograms: [Operation] = [
+    Operation(
+      .get, "/v1/users/{user}/devices", access: .client(scope: Scopes.readUsers),
+      takes: .query(.limit, .cursor),
+      gives: [.ok(.list(of: .deviceOfUser, atMost: PageLimit.most))],
+      summary: "List the devices on which a user is known, the newest first"
+    ) { (call) async throws(Failure) in
+      let query = try ListQuery(call.request.query)
+      let page = try await Devices.page(
+        of: call.captured("user"), before: query.cursor(), count: query.limit, call.context)
+      return query.response(page, call, \.json)
+    },
+    Operation(
+      .delete, "/v1/users/{user}/devices", access: .client(scope: Scopes.updateUsers),
+      gives: [.noContent], summary: "Make all devices forget a user, and end all its sessions"
+    ) { (call) async throws(Failure) in
+      try await Sessions.end(nil, by: call.captured("user"), call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .get, "/v1/users/{user}/devices/{device}", access: .client(scope: Scopes.readUsers),
+      gives: [.ok(.deviceOfUser)], summary: "Read a device on which a user is known"
+    ) { (call) async throws(Failure) in
+      let device = try await Devices.find(
+        call.captured("device"), of: call.captured("user"), call.context)
+      return Response(.ok, json: device.json.serialized())
+    },
+    Operation(
+      .delete, "/v1/users/{user}/devices/{device}", access: .client(scope: Scopes.updateUsers),
+      gives: [.noContent],
+      summary: "Make a device forget a user, and end the user's sessions there"
+    ) { (call) async throws(Failure) in
+      try await Devices.remove(
+        call.captured("user"), from: call.captured("device"), call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .get, "/v1/devices/{device}", access: .client(scope: Scopes.readUsers),
+      gives: [.ok(.knownDevice)], summary: "Read a device with its users, the active user first"
+    ) { (call) async throws(Failure) in
+      let device: DeviceID = try call.captured("device")
+      let (times, users) = try await Devices.find(device, call.context)
+      let body: JSON = [
+        "device_id": .string(device.text), "created_at": .string(times.createdAt.text),
+        "last_seen_at": .string(times.lastSeenAt.text), "users": .array(users.map(\.json)),
+      ]
+      return Response(.ok, json: body.serialized())
+    },
+  ]
+
   private static func list(_ call: Call) async throws(Failure) -> Response {
     let known = try await Devices.list(call.context)
     let body: JSON = [
@@ -59,6 +111,30 @@ import WireKit
     ]
     return Response(.ok, json: body.serialized())
   }
+}
+
+extension DeviceOfUser {
+  fileprivate var json: JSON {
+    [
+      "id": .string(id.text), "created_at": JSON(times?.createdAt),
+      "last_seen_at": JSON(times?.lastSeenAt), "activated_at": .string(activatedAt.text),
+      "sessions": .number(JSONNumber(sessions)),
+    ]
+  }
+}
+
+extension Shape {
+  fileprivate static let deviceOfUser = Shape.object([
+    "id": .id(Example.device), "created_at": .time(Example.registered).orNull,
+    "last_seen_at": .time(Example.played).orNull, "activated_at": .time(Example.visited),
+    "sessions": .count.saying("the number of live sessions of the user there").like(1),
+  ]).named("DeviceOfUser", "A device on which a user is known.")
+
+  fileprivate static let knownDevice = Shape.object([
+    "device_id": .id(Example.device), "created_at": .time(Example.registered),
+    "last_seen_at": .time(Example.played),
+    "users": .list(of: .deviceUser).like(.array([Example.adaOnDevice])),
+  ]).named("KnownDevice", "A device with its users, the active user first.")
 }
 
 extension Call {

@@ -27,7 +27,7 @@ import WireKit
     .optional(.user("user_id")),
     .optional(.text("client_id", .clientOfUser)),
     .optional(.text("network", .networkOfUser))
-  ).like(["email": "ada@example.org"])
+  ).like(["email": "ada@example.org", "network": .string(Example.networkAddress)])
 
   private static func check(
     _ call: Call, _ email: String?, _ user: UserID?, _ client: String?, _ network: String?

@@ -29,9 +29,9 @@ import Tenancy
       AppCommand.self, RecordCommand<ClientRecord>.self, RecordCommand<ResourceServerRecord>.self,
       RecordCommand<RoleRecord>.self, AdministratorCommand.self,
       RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self,
-      UserCommand.self, SearchCommand.self,
-      SessionCommand.self, RateLimitCommand.self, MailCommand.self,
-      IndexCommand.self, SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
+      UserCommand.self, SearchCommand.self, DeviceCommand.self, SessionCommand.self,
+      RateLimitCommand.self, MailCommand.self, IndexCommand.self, SchemaCommand.self,
+      BreachedPasswordCommand.self, AuditCommand.self,
       ApplyCommand.self, ExportConfigCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]
   )

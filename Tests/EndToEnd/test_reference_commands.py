@@ -31,6 +31,10 @@ EXCEPT = {
     "PATCH /v1/me/passkeys/{identity}": "needs a passkey",
     "DELETE /v1/me/passkeys/{identity}": "needs a passkey",
     "DELETE /v1/users/{user}/passkeys/{identity}": "needs a passkey",
+    "GET /v1/users/{user}/devices/{device}": "needs the id of a device",
+    "DELETE /v1/users/{user}/devices/{device}": "needs the id of a device",
+    "GET /v1/devices/{device}": "needs the id of a device",
+    "PUT /v1/users/{user}/documents": "needs the stored versions",
     "POST /v1/mails/{mail}/retry": "needs an email that waits for the relay",
     "DELETE /v1/mails/{mail}": "needs an email that waits for the relay",
 }

@@ -47,7 +47,8 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     let made = try await prepare(cast)
     let names = [
       "user": cast.user.id, "neighbour": cast.neighbour.id, "refresh": cast.user.refresh,
-      "app": cast.app, "key": "volume", "kind": "metadata", "version": "1",
+      "app": cast.app, "device": cast.user.device, "key": "volume", "kind": "metadata",
+      "version": "1",
       "code": "not_found", "chapter": "users", "file": "reference-0.css",
     ].merging(made) { $1 }
     let words = route.split(separator: " ")

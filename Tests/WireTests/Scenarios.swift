@@ -168,6 +168,11 @@ extension Scenario {
       Scenario("POST /v1/users/{user}/email/verify", 200, member),
       Scenario("POST /v1/sign-in-checks", 200, #"{"user_id":"$user"}"#),
       Scenario("GET /v1/search", 200),
+      Scenario("GET /v1/users/{user}/devices", 200),
+      Scenario("DELETE /v1/users/{user}/devices", 204),
+      Scenario("GET /v1/users/{user}/devices/{device}", 200),
+      Scenario("DELETE /v1/users/{user}/devices/{device}", 204),
+      Scenario("GET /v1/devices/{device}", 200),
     ] + administrators + rolesOfUsers
 
   private static let operation = [

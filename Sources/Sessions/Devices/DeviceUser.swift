@@ -153,8 +153,13 @@ struct DeviceUsers {
 
   /// Returns the users for whom a credential acts, the active one first.
   func reached(by record: DeviceRecord, switching: Bool) -> [DeviceUser] {
+    shown(switching: switching, where: record.reaches)
+  }
+
+  /// Returns some of the users, the active one first.
+  func shown(switching: Bool, where isShown: (DeviceUser) -> Bool) -> [DeviceUser] {
     let active = active(switching: switching)?.user
-    var users = all.filter(record.reaches)
+    var users = all.filter(isShown)
     if let place = users.firstIndex(where: { $0.user == active }) {
       var user = users.remove(at: place)
       user.isActive = true

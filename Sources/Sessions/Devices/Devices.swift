@@ -85,13 +85,14 @@ package enum Devices {
     return OpenSession(live, of: user, as: style, context)
   }
 
-  /// Sends the event of a user on a device.
+  /// Sends the event of a user on a device, of which the user is the actor without a principal.
   @EventLoop private static func record(
     _ action: String, of user: UserID, _ session: SessionID?, _ device: DeviceID,
-    in transaction: Transaction
+    by principal: Principal? = nil, in transaction: Transaction
   ) {
     let place = EventPlace(session: session, device: device)
-    Event(action, of: user, at: place).record(in: transaction, by: .user(of: transaction.app.id))
+    Event(action, of: user, at: place)
+      .record(in: transaction, by: principal ?? .user(of: transaction.app.id))
   }
 
   /// Renews the session of a browser that has its device credential in a cookie.
@@ -174,23 +175,44 @@ package enum Devices {
       let record = try await use(proof, in: transaction)
       let users = try await users(of: proof.id, record.state, in: transaction)
       guard let found = users[user], record.reaches(found) else { throw .notFound }
-      let action = isForgotten ? "device_remove" : "device_logout"
-      let leaving = transaction.send(DevicesQueries.leave, user, proof.id, action, record.until)
-      // Without switching, no other user becomes active in place of the user who was chosen last.
-      let staysInactive =
-        context.app.sessionSettings.allowsSwitching
-        ? next == .none && users.active(switching: true)?.user == user
-        : users.all.first?.user == user
-      if staysInactive { _ = transaction.send(DevicesQueries.deactivate, proof.id, users.latest) }
-      if isForgotten {
-        _ = transaction.send(DevicesQueries.removeUser, proof.id, user)
-        _ = transaction.send(DevicesQueries.removeAccount, user, proof.id)
-      }
-      let ended = try await leaving.rows()
-      guard isForgotten || !ended.isEmpty else { return }
-      let session = ended.first { $0.device == proof.id }?.session
-      self.record(action, of: user, session, proof.id, in: transaction)
+      try await leave(
+        user, on: proof.id, among: users, until: record.until, isForgotten: isForgotten, next,
+        by: .user(of: context.app.id), in: transaction)
     }
+  }
+
+  /// Lets a user leave a device in a transaction, which has locked both, and records it.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - device: the device.
+  ///   - users: the users of the device.
+  ///   - until: the time before which the user was activated; nil for any time.
+  ///   - isForgotten: whether the device forgets the user.
+  ///   - next: the next active user of the device.
+  ///   - principal: the actor of the event.
+  ///   - transaction: the transaction.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop static func leave(
+    _ user: UserID, on device: DeviceID, among users: DeviceUsers, until: Timestamp? = nil,
+    isForgotten: Bool, _ next: NextActive, by principal: Principal, in transaction: Transaction
+  ) async throws(Failure) {
+    let action = isForgotten ? "device_remove" : "device_logout"
+    let leaving = transaction.send(DevicesQueries.leave, user, device, action, until)
+    // Without switching, no other user becomes active in place of the user who was chosen last.
+    let staysInactive =
+      transaction.app.sessionSettings.allowsSwitching
+      ? next == .none && users.active(switching: true)?.user == user
+      : users.all.first?.user == user
+    if staysInactive { _ = transaction.send(DevicesQueries.deactivate, device, users.latest) }
+    if isForgotten {
+      _ = transaction.send(DevicesQueries.removeUser, device, user)
+      _ = transaction.send(DevicesQueries.removeAccount, user, device)
+    }
+    let ended = try await leaving.rows()
+    guard isForgotten || !ended.isEmpty else { return }
+    let session = ended.first { $0.device == device }?.session
+    record(action, of: user, session, device, by: principal, in: transaction)
   }
 
   /// Leaves the device of a session without an active user, before its user logs out.
