@@ -84,12 +84,15 @@ package struct DocumentWrite {
   /// Writes the document in a transaction, whose user is locked.
   ///
   /// - Throws: as `Documents.write`; `.preconditionFailed` names no version.
-  @EventLoop package func run(of user: UserID, in transaction: Transaction) async throws(Failure) {
+  @discardableResult
+  @EventLoop package func run(
+    of user: UserID, in transaction: Transaction
+  ) async throws(Failure) -> StoredDocument {
     let context = transaction.context
     try requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
     let event = Event(changeOf: document.pathName, of: user, context)
-    guard try await write(traces, event, of: user, in: transaction) == nil else { return }
+    if let written = try await write(traces, event, of: user, in: transaction) { return written }
     try await transaction.requireSession(of: user)
     throw .preconditionFailed(current: 0)
   }

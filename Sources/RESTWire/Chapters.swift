@@ -54,7 +54,8 @@ extension RESTWire {
           -H 'Content-Type: application/json-patch+json' \
           -d '[{"op":"add","path":"/items/-","value":"lamp"}]'
         """#,
-      operations: DocumentResource.operations + UpdateResource.operations
+      operations: DocumentResource.operations + DocumentResource.together
+        + UpdateResource.operations
     ),
     Chapter(
       title: "Properties",

@@ -1,3 +1,4 @@
+import Administration
 import Declarations
 import Representations
 import Documents
@@ -17,6 +18,50 @@ struct DocumentResource: Sendable {
     let customData = DocumentResource(.customData)
     return [BasePath.me, .users].flatMap { metadata.operations($0) + customData.operations($0) }
       + appMetadata.operations(.usersAppMetadata) + appMetadata.reads(.me)
+  }
+
+  /// The replacement of several documents of a user at once.
+  static let together = [
+    Operation(
+      .put, "/v1/users/{user}/documents", access: .client(scope: Scopes.updateUsers),
+      takes: .body(.json(limit: 1_048_576).holdingDocuments, .documentReplacements),
+      gives: [.ok(.documentNumbers)],
+      refuses: [.documentTooLarge, .schemaMismatch, .notFound],
+      summary: "Replace several documents of a user, each at a given version, all or none",
+      replace
+    )
+  ]
+
+  @EventLoop private static func replace(_ call: Call) async throws(Failure) -> Response {
+    let names = DocumentKind.allCases.map(\.rawValue)
+    var reader = try MemberReader(call.json, known: names)
+    var documents: [UserAdministration.DocumentReplacement] = []
+    for kind in DocumentKind.allCases where reader.has(kind.rawValue) {
+      let given = reader.object(kind.rawValue)
+      var inner: [FieldError] = []
+      for (name, _) in given where name != "document" && name != "version" {
+        inner.append(MemberReader.unknown(name))
+      }
+      if given["document"]?.object == nil { inner.append(.wrongType("/document", "an object")) }
+      let version = given["version"]?.number?.int.flatMap { $0 >= 0 ? $0 : nil }
+      if version == nil { inner.append(.wrongType("/version", "a number from 0")) }
+      for fault in inner {
+        reader.refuse(FieldError("/\(kind.rawValue)\(fault.place)", fault.code, fault.detail))
+      }
+      documents.append(.init(kind, given["document"] ?? [:], version: version ?? 0))
+    }
+    if documents.isEmpty {
+      let rule = "Send at least one of \(names.joined(separator: ", "))."
+      reader.refuse(FieldError("", "choice", rule))
+    }
+    try reader.check()
+    let versions = try await UserAdministration.replace(
+      documents, of: call.captured("user"), call.context)
+    var body = JSONObject()
+    for (document, version) in zip(documents, versions) {
+      body[document.kind.rawValue] = ["version": .number(JSONNumber(version))]
+    }
+    return Response(.ok, json: JSON.object(body).serialized())
   }
 
   private var path: String { document.pathName }
@@ -151,4 +196,29 @@ struct DocumentResource: Sendable {
   private static var notAnObject: Failure {
     .invalid([FieldError("", "type", "The document must be an object.")])
   }
+}
+
+extension Shape {
+  fileprivate static let documentReplacements = Shape.object(
+    optional: DocumentKind.allCases.map { ($0.rawValue, documentReplacement) }, isClosed: true
+  )
+  .named("DocumentReplacements", "Documents of a user to replace, each with its stored version.")
+  .like([
+    "app_metadata": ["document": Example.appMetadata, "version": 1],
+    "custom_data": ["document": Example.customData, "version": 1],
+  ])
+
+  private static let documentReplacement = Shape.body([
+    "document": .document,
+    "version": .count.saying("the stored version; 0 for a document that was never written").like(1),
+  ]).named("DocumentReplacement", "A document, and the version that it replaces.")
+
+  fileprivate static let documentNumbers = Shape.object(
+    optional: DocumentKind.allCases.map { ($0.rawValue, documentNumber) }
+  )
+  .named("DocumentNumbers", "The new versions of the documents.")
+  .like(["app_metadata": ["version": 2], "custom_data": ["version": 2]])
+
+  private static let documentNumber = Shape.object(["version": .count.like(2)])
+    .named("DocumentNumber", "The new version of a document.")
 }

@@ -13,7 +13,8 @@ struct UserCommand: ParsableCommand {
     commandName: "user",
     abstract: "Users of an app, by id or email address.",
     subcommands: [
-      List.self, Show.self, Explain.self, Create.self, Document.self, Applications.self,
+      List.self, Show.self, Explain.self, Create.self, Document.self, Documents.self,
+      Applications.self,
       Password.self, Factors.self,
       VerifyEmail.self, Roles.self, Permissions.self, Permit.self, Block.self, Unblock.self,
       Logout.self, Delete.self, UserImportCommand.self, UserExportCommand.self,
@@ -312,6 +313,33 @@ extension UserCommand {
           (request.method, request.body) = (.patch, .mergePatch(.object(patch)))
         }
         return CommandOutput(try await context.send(request).json)
+      }
+    }
+  }
+}
+
+extension UserCommand {
+  struct Documents: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Replaces several documents of a user, all or none.",
+      discussion: """
+        The file has each document with the version that it replaces, which is 0 for a new one:
+
+          {"metadata": {"document": {"theme": "dark"}, "version": 3},
+           "app_metadata": {"document": {"plan": "pro"}, "version": 1}}
+
+        It prints the new versions.
+        """)
+    @OptionGroup var user: UserArgument
+
+    @Argument(help: ArgumentHelp("The documents, in JSON; - is standard input.", valueName: "file"))
+    var file: String
+
+    func run() throws {
+      user.run { context, path async throws(CommandFailure) in
+        let body = APIRequest.Body.text(try InputFile.read(file))
+        return CommandOutput(
+          try await context.send(.put, "\(path)/documents", body, to: user.options.app))
       }
     }
   }

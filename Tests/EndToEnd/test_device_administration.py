@@ -63,7 +63,7 @@ class DeviceAdministration(Administration):
                          [second["user_id"]])
 
     def test_without_switching_no_other_user_becomes_active(self):
-        app = self.site.add_app("fixed", switching="forbid")
+        app = self.site.add_app("fixed", switching="reauthenticate")
         key = self.site.client("--app", "fixed", "scopes=read:users,update:users")["secret"]
         first = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
         headers = {**app, "Dossier-Device": first["device_secret"]}

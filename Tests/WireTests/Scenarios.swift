@@ -168,6 +168,10 @@ extension Scenario {
       Scenario("POST /v1/users/{user}/email/verify", 200, member),
       Scenario("POST /v1/sign-in-checks", 200, #"{"user_id":"$user"}"#),
       Scenario("GET /v1/search", 200),
+      Scenario(
+        "PUT /v1/users/{user}/documents", 200,
+        #"{"metadata":{"document":{"a":1},"version":0},"app_metadata":{"document":{},"version":0}}"#
+      ),
       Scenario("GET /v1/users/{user}/devices", 200),
       Scenario("DELETE /v1/users/{user}/devices", 204),
       Scenario("GET /v1/users/{user}/devices/{device}", 200),
