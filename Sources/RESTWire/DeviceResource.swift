@@ -72,7 +72,7 @@ import WireKit
     ) { (call) async throws(Failure) in
       try await Sessions.end(nil, by: call.captured("user"), call.context)
       return Response(.noContent)
-    },
+    }.needing(.support),
     Operation(
       .get, "/v1/users/{user}/devices/{device}", access: .client(scope: Scopes.readUsers),
       gives: [.ok(.deviceOfUser)], summary: "Read a device on which a user is known"
@@ -89,7 +89,7 @@ import WireKit
       try await Devices.remove(
         call.captured("user"), from: call.captured("device"), call.context)
       return Response(.noContent)
-    },
+    }.needing(.support),
     Operation(
       .get, "/v1/devices/{device}", access: .client(scope: Scopes.readUsers),
       gives: [.ok(.knownDevice)], summary: "Read a device with its users, the active user first"

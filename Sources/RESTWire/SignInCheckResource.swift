@@ -17,7 +17,7 @@ import WireKit
       takes: .body(.json(limit: 4_096), question), gives: [.ok(.signInCheck)],
       refuses: [.notFound],
       summary: "Find why a user cannot sign in, with the action that removes each reason", check
-    )
+    ).needing(.support)
   ]
 
   private nonisolated static let question = Fields(

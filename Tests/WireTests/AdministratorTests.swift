@@ -26,6 +26,10 @@ import WireKit
       GET /v1/users/{user}/identities
       GET /v1/users/{user}/passkeys
       GET /v1/users/{user}/sessions
+      GET /v1/users/{user}/devices
+      GET /v1/users/{user}/devices/{device}
+      GET /v1/devices/{device}
+      GET /v1/search
       GET /v1/apps
       GET /v1/apps/{app}
       GET /v1/clients
@@ -50,6 +54,9 @@ import WireKit
     (
       .support,
       """
+      POST /v1/sign-in-checks
+      DELETE /v1/users/{user}/devices
+      DELETE /v1/users/{user}/devices/{device}
       GET /v1/users/{user}/metadata
       GET /v1/users/{user}/metadata/versions
       GET /v1/users/{user}/metadata/versions/{version}
@@ -72,6 +79,7 @@ import WireKit
     (
       .admin,
       """
+      PUT /v1/users/{user}/documents
       GET /v1/users/{user}/export *
       PUT /v1/users/{user}/picture
       DELETE /v1/users/{user}/picture
