@@ -98,52 +98,14 @@ typealias Page = Pages.Page
       let form = try call.form(of: flow(of: visit.user))
       return try await visit.handle(from: page, isFresh: isFresh) { () async throws(Failure) in
         guard isOnce else { return try await work(visit, form) }
-        return try await visit.respondOnce(to: form) { () async throws(Failure) in
+        return try await call.respondOnce(
+          to: form, of: visit.user, in: visit.app.id, orShow: .account
+        ) { () async throws(Failure) in
           try await work(visit, form)
         }
       }
     }
   }
-
-  /// Does the work of a form, unless another request with the same form does it.
-  ///
-  /// - Returns: the response of the first request, which is a redirect.
-  /// - Throws: `.formForged`, `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`, and failures
-  ///   of the work.
-  private func respondOnce(
-    to form: FormValues, _ work: @EventLoop () async throws(Failure) -> Response
-  ) async throws(Failure) -> Response {
-    guard form[Self.onceField]?.isEmpty == false else { throw .formForged }
-    // A form with other values is another form, such as one that the user has corrected.
-    let values = form.names.map { "\($0)=\(form[$0] ?? "")" }.joined(separator: "&")
-    let key = IdempotencyRecords.Key("page \(values)", of: user, in: app.id)
-    let request = Array("\(call.request.path)?\(call.request.query)".utf8)
-    // The other request sends a mail, which takes less than a second.
-    for _ in 0..<50 {
-      switch try await IdempotencyRecords.begin(key, for: request, context) {
-      case .first:
-        do throws(Failure) {
-          let response = try await work()
-          let target = response[.location] ?? LocalPath.account.text
-          await IdempotencyRecords.keep(Array(target.utf8), for: key, context)
-          return response
-        } catch {
-          await IdempotencyRecords.forget(key, context)
-          throw error
-        }
-      case .answered(let target):
-        return call.redirect(to: LocalPath(String(decoding: target, as: UTF8.self)) ?? .account)
-      case .lost: return call.redirect(to: .account)
-      case .underWay: await EventLoop.sleep(for: .milliseconds(100))
-      case .otherRequest: throw .formForged
-      case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))
-      }
-    }
-    throw .overloaded(retryAfter: .seconds(1))
-  }
-
-  /// The field with the unique value of a form.
-  private static let onceField = "once"
 
   /// Handles a form whose origin was checked.
   func handle(
@@ -189,8 +151,7 @@ typealias Page = Pages.Page
   }
 
   func target(_ path: LocalPath, _ hidden: [HiddenField] = []) -> FormTarget {
-    let once = HiddenField(Self.onceField, Credential.salt().base64URL)
-    return call.target(path, of: Self.flow(of: user), [once] + hidden)
+    call.target(path, of: Self.flow(of: user), [.once()] + hidden)
   }
 
   /// Returns the response with a page, which shows the errors or the result of the last form.

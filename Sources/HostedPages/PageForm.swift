@@ -6,6 +6,7 @@ package import OpenID
 package import Pages
 import PasswordHashes
 package import Runtime
+import Tenancy
 package import WireKit
 
 extension BodyRule {
@@ -61,7 +62,7 @@ extension Call {
   ///
   /// The web server sends the host in lower case and without the port. Cookies do not distinguish
   /// ports either.
-  private func isOwn(origin: String) -> Bool {
+  package func isOwn(origin: String) -> Bool {
     guard let mark = origin.firstRange(of: "://"), let host = request.field(.host) else {
       return false
     }
@@ -74,10 +75,63 @@ extension Call {
   private static let formToken = "csrf"
 }
 
+extension Call {
+  /// Does the work of a form, unless another request with the same form does it.
+  ///
+  /// A second click thus changes nothing.
+  /// - Parameters:
+  ///   - form: the values, with that of `HiddenField.once`.
+  ///   - user: the user who has sent the form.
+  ///   - app: the app of the user.
+  ///   - page: the page to show if the response of the first request is lost.
+  ///   - work: returns the response; one that is no redirect counts as refused, and may be sent again.
+  /// - Returns: the response of the first request.
+  /// - Throws: `.formForged`, `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`, and failures
+  ///   of the work.
+  package func respondOnce(
+    to form: FormValues, of user: UserID, in app: AppID, orShow page: LocalPath,
+    _ work: @EventLoop () async throws(Failure) -> Response
+  ) async throws(Failure) -> Response {
+    guard form[HiddenField.onceName]?.isEmpty == false else { throw .formForged }
+    // A form with other values is another form, such as one that the user has corrected.
+    let values = form.names.map { "\($0)=\(form[$0] ?? "")" }.joined(separator: "&")
+    let key = IdempotencyRecords.Key("page \(values)", of: user, in: app)
+    let request = Array("\(request.path)?\(request.query)".utf8)
+    // The other request sends a mail, which takes less than a second.
+    for _ in 0..<50 {
+      switch try await IdempotencyRecords.begin(key, for: request, context) {
+      case .first:
+        do throws(Failure) {
+          let response = try await work()
+          if let target = response[.location] {
+            await IdempotencyRecords.keep(Array(target.utf8), for: key, context)
+          } else {
+            await IdempotencyRecords.forget(key, context)
+          }
+          return response
+        } catch {
+          await IdempotencyRecords.forget(key, context)
+          throw error
+        }
+      case .answered(let target):
+        return redirect(to: LocalPath(String(decoding: target, as: UTF8.self)) ?? page)
+      case .lost: return redirect(to: page)
+      case .underWay: await EventLoop.sleep(for: .milliseconds(100))
+      case .otherRequest: throw .formForged
+      case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))
+      }
+    }
+    throw .overloaded(retryAfter: .seconds(1))
+  }
+}
+
 extension FormValues {
   /// Returns the text of a field without the spaces around it; empty if the field is absent.
-  package func trimmed(_ name: InputName) -> String {
-    var text = Substring(self[name.text] ?? "").unicodeScalars
+  package func trimmed(_ name: InputName) -> String { trimmed(named: name.text) }
+
+  /// Returns the text of a field without the spaces around it; empty if the field is absent.
+  package func trimmed(named name: String) -> String {
+    var text = Substring(self[name] ?? "").unicodeScalars
     while let first = text.first, first.properties.isWhitespace { text.removeFirst() }
     while let last = text.last, last.properties.isWhitespace { text.removeLast() }
     return String(text)
@@ -105,6 +159,13 @@ extension FormValues {
 }
 
 extension HiddenField {
+  fileprivate static let onceName = "once"
+
+  /// Returns the field with a unique value, by which a form has one effect.
+  package static func once() -> HiddenField {
+    HiddenField(onceName, Credential.salt().base64URL)
+  }
+
   /// Returns the field that names a user.
   package static func user(_ user: UserID) -> HiddenField { HiddenField("user", user.text) }
 }
