@@ -416,6 +416,10 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
+      name: "ConsolePages", dependencies: ["Encoding", "JSON", "Pages"],
+      resources: [.embedInCode("console.css"), .embedInCode("console.js")], swiftSettings: domain
+    ),
+    .target(
       name: "ManagementWire",
       dependencies: [
         "Federation", "OpenIDClient", "Passkeys",
@@ -570,14 +574,14 @@ let package = Package(
     ),
     .testTarget(
       name: "PagesTests",
-      dependencies: ["Encoding", "JSON", "Localization", "Pages", "TestSupport"],
+      dependencies: ["ConsolePages", "Encoding", "JSON", "Localization", "Pages", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "WireTests",
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
-        "Imaging", "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents",
-        "Runtime",
+        "Imaging", "AppServicesWire", "Configuration", "Accounts",
+        "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
         "Declarations", "Pages", "Passkeys", "Reference", "Localization",

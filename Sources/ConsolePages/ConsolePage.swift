@@ -1,0 +1,163 @@
+internal import Encoding
+package import Pages
+
+/// A page of the console, without the frame around it.
+package struct ConsolePage: Sendable {
+  /// The title of the window, without the name of the app.
+  package let title: String
+  package var heading: Markup
+  /// The entry of the navigation to which the page belongs.
+  package var section: ConsoleSection?
+  /// The link above the heading, to the list from which the page comes.
+  package var back: ConsoleLink?
+  /// The tags beside the heading, such as the state of a user.
+  package var tags: [Markup] = []
+  package var tabs: [ConsoleTab] = []
+  /// The links and buttons beside the heading, or below it on a phone.
+  package var actions: [Markup] = []
+  /// The result of the last form.
+  package var notice: Markup?
+  /// The errors of the last form.
+  package var mistakes: [Mistake] = []
+  package var body: [Markup] = []
+  /// The commands that do the same.
+  package var commands: [String] = []
+  /// Whether the page shows times, and so names their zone.
+  package var hasTimes = false
+
+  package init(_ title: String, heading: Markup? = nil, section: ConsoleSection? = nil) {
+    self.title = title
+    self.heading = heading ?? "\(title)"
+    self.section = section
+  }
+}
+
+/// A link with a label.
+package struct ConsoleLink: Sendable {
+  package let label: String
+  package let path: LocalPath
+
+  package init(_ label: String, to path: LocalPath) { (self.label, self.path) = (label, path) }
+}
+
+/// One of several pages about the same thing.
+package struct ConsoleTab: Sendable {
+  package let label: String
+  package let path: LocalPath
+  package let isCurrent: Bool
+
+  package init(_ label: String, to path: LocalPath, isCurrent: Bool) {
+    (self.label, self.path, self.isCurrent) = (label, path, isCurrent)
+  }
+}
+
+/// An error of a form.
+package struct Mistake: Sendable {
+  /// The name of the field that has to change; nil if none can mend the error.
+  package let field: String?
+  package let text: String
+
+  package init(_ text: String, field: String? = nil) { (self.text, self.field) = (text, field) }
+}
+
+/// The frame around each page of an administrator.
+package struct ConsoleFrame: Sendable {
+  /// The app of the page; nil for pages of the deployment.
+  package let app: String?
+  /// The address of the administrator.
+  package let administrator: String
+  /// The role of the administrator, in one word.
+  package let role: String
+  /// The sections that the administrator may open.
+  package let sections: [ConsoleSection]
+  /// Whether there are other apps to choose.
+  package let hasOtherApps: Bool
+  /// The form that ends the session.
+  package let signOut: FormTarget
+  /// The text in the search field.
+  package var query = ""
+
+  package init(
+    app: String?, administrator: String, role: String, sections: [ConsoleSection],
+    hasOtherApps: Bool, signOut: FormTarget
+  ) {
+    (self.app, self.administrator, self.role) = (app, administrator, role)
+    (self.sections, self.hasOtherApps, self.signOut) = (sections, hasOtherApps, signOut)
+  }
+}
+
+/// An entry of the navigation, with its name in the path.
+package enum ConsoleSection: String, Sendable, CaseIterable {
+  case overview = ""
+  case users
+  case roles
+  case audit
+  case applications
+  case apis
+  case connections
+  case settings
+  case branding
+  case schemas
+  case indexes
+  case keys
+  case apps
+  case outbox
+
+  package var label: String {
+    switch self {
+    case .overview: "Overview"
+    case .users: "Users"
+    case .roles: "Roles"
+    case .applications: "Applications"
+    case .apis: "APIs"
+    case .connections: "Connections"
+    case .settings: "Settings"
+    case .branding: "Branding"
+    case .schemas: "Schemas"
+    case .indexes: "Indexes"
+    case .keys: "Signing keys"
+    case .audit: "Audit log"
+    case .apps: "Apps"
+    case .outbox: "Outbox"
+    }
+  }
+
+  /// Whether the section is about the deployment, and not about one app.
+  package var isOfDeployment: Bool { self == .apps || self == .outbox }
+
+  /// The heading above the section and its neighbors; nil for the first ones.
+  var group: String? {
+    switch self {
+    case .overview, .users, .roles, .audit: nil
+    case .applications, .apis, .connections: "Sign-in"
+    case .settings, .branding, .schemas, .indexes, .keys: "App"
+    case .apps, .outbox: "Deployment"
+    }
+  }
+}
+
+extension LocalPath {
+  /// Returns a path of the console; each segment is percent-encoded.
+  ///
+  /// - Parameters:
+  ///   - segments: the segments below `/console`.
+  ///   - query: the parameters; those with an empty value are left out.
+  /// - Returns: the path.
+  package static func console(
+    _ segments: String..., query: [(name: String, value: String)] = []
+  ) -> LocalPath {
+    console(segments, query: query)
+  }
+
+  package static func console(
+    _ segments: [String], query: [(name: String, value: String)] = []
+  ) -> LocalPath {
+    let path = segments.map { "/\(PercentCoding.encode($0))" }.joined()
+    let pairs = query.filter { !$0.value.isEmpty }.map {
+      "\(PercentCoding.encode($0.name))=\(PercentCoding.encode($0.value))"
+    }
+    let text = "/console\(path)\(pairs.isEmpty ? "" : "?")\(pairs.joined(separator: "&"))"
+    guard let path = LocalPath(text) else { preconditionFailure("\(text) is no path") }
+    return path
+  }
+}

@@ -1,0 +1,110 @@
+package import JSON
+package import Pages
+
+/// Two changes of one document, merged by members.
+package struct DocumentMerge: Sendable {
+  /// The document with both changes; a member that both have changed has the own value.
+  package let merged: JSON
+  /// The JSON Pointers to the members that both have changed to different values.
+  package let conflicts: [String]
+
+  /// Merges two changes.
+  ///
+  /// Only objects are merged. A list that both have changed is one value.
+  /// - Parameters:
+  ///   - base: the document before both changes.
+  ///   - theirs: the document with the change that was saved first.
+  ///   - mine: the document with the own change.
+  package init(base: JSON, theirs: JSON, mine: JSON) {
+    var conflicts: [String] = []
+    merged = Self.merge(base, theirs, mine, at: "", &conflicts) ?? .null
+    self.conflicts = conflicts
+  }
+
+  private static func merge(
+    _ base: JSON?, _ theirs: JSON?, _ mine: JSON?, at place: String, _ conflicts: inout [String]
+  ) -> JSON? {
+    if areSame(theirs, mine) || areSame(base, theirs) { return mine }
+    if areSame(base, mine) { return theirs }
+    // Both have added an object, or both have changed one.
+    guard let their = theirs?.object, let own = mine?.object, base == nil || base?.object != nil
+    else {
+      conflicts.append(place.isEmpty ? "/" : place)
+      return mine
+    }
+    let old = base?.object ?? JSONObject()
+    var members = JSONObject()
+    var names = own.keys
+    names += their.keys.filter { own[$0] == nil }
+    for name in names {
+      let place = "\(place)/\(JSONPointer.escaped(name))"
+      if let value = merge(old[name], their[name], own[name], at: place, &conflicts) {
+        members[name] = value
+      }
+    }
+    return .object(members)
+  }
+
+  private static func areSame(_ value: JSON?, _ other: JSON?) -> Bool {
+    switch (value, other) {
+    case (nil, nil): true
+    case (let value?, let other?): value == other
+    default: false
+    }
+  }
+}
+
+/// The view of a document that someone else has saved meanwhile.
+package struct Conflict: Sendable {
+  /// The name of the document, such as `user_metadata`.
+  package let document: String
+  /// The one who has saved, as the history names them; nil if it does not know.
+  package let author: String?
+  /// When; nil if the history does not know.
+  package let time: String?
+  package let base: JSON
+  package let theirs: JSON
+  /// The own text, as JSON.
+  package let mine: JSON
+
+  package init(
+    document: String, author: String?, time: String?, base: JSON, theirs: JSON, mine: JSON
+  ) {
+    (self.document, self.author, self.time) = (document, author, time)
+    (self.base, self.theirs, self.mine) = (base, theirs, mine)
+  }
+
+  /// Returns the card above the form, with the buttons that fill it.
+  ///
+  /// - Parameter field: the name of the buttons; their values are `merged`, `theirs` and `mine`.
+  /// - Returns: the card.
+  package func markup(choosingIn field: String) -> Markup {
+    let merge = DocumentMerge(base: base, theirs: theirs, mine: mine)
+    let who: Markup = author.map { "Saved by \(Part.name($0))" } ?? "Saved by someone else"
+    let when: Markup? = time.map { " at \(Part.time($0))" }
+    let both = merge.conflicts.map { "<li><code>\($0)</code></li>" as Markup }
+    let list: Markup =
+      both.isEmpty
+      ? Part.paragraph("No member was changed by both of you.")
+      : """
+      <p>Both of you changed these members. The merged text has your values:</p>\
+      <ul class="pointers">\(both)</ul>
+      """
+    func button(_ label: String, _ value: String, _ style: Button.Style) -> Markup {
+      Part.submit(label, style, value: HiddenField(field, value))
+    }
+    return """
+      <section class="card conflict" aria-labelledby="conflict-title">\
+      <h2 id="conflict-title">\(document) has changed since you opened it</h2>\
+      <p>\(who)\(when). Your text is not saved, and nothing was overwritten.</p>\
+      <h3>What they changed</h3>\
+      \(Difference(from: base.edited, to: theirs.edited).markup(label: "What they changed"))\
+      <h3>Proposed merge</h3>\(list)\
+      \(Difference(from: theirs.edited, to: merge.merged.edited).markup(label: "Proposed merge"))\
+      <p class="muted">Each button only fills the form below. Then choose Save.</p>\
+      <div class="buttons">\(button("Use the merged text", "merged", .primary))\
+      \(button("Use theirs", "theirs", .secondary))\(button("Keep mine", "mine", .secondary))</div>\
+      </section>
+      """
+  }
+}
