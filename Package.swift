@@ -420,6 +420,16 @@ let package = Package(
       resources: [.embedInCode("console.css"), .embedInCode("console.js")], swiftSettings: domain
     ),
     .target(
+      name: "ConsoleWire",
+      dependencies: [
+        "Accounts", "Administration", "ConsolePages", "Delivery", "Encoding", "EventLoop",
+        "Federation", "HTTP", "HostedPages", "JSON", "OpenID", "Outbound", "Pages",
+        "PasswordHashes", "Permissions", "RESTWire", "Records", "Runtime", "Sessions", "Tenancy",
+        "WireKit",
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "ManagementWire",
       dependencies: [
         "Federation", "OpenIDClient", "Passkeys",
@@ -433,7 +443,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Administration", "Federation",
+        "Administration", "ConsoleWire", "Federation",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -473,7 +483,8 @@ let package = Package(
       name: "dossierd",
       dependencies: [
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
-        "Configuration", "Accounts", "Delivery", "Distribution", "Documents", "Federation",
+        "ConsoleWire", "Configuration", "Accounts", "Delivery", "Distribution", "Documents",
+        "Federation",
         "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON",
         "Encoding", "OpenIDClient",
         "Localization", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
@@ -580,7 +591,7 @@ let package = Package(
       name: "WireTests",
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
-        "Imaging", "AppServicesWire", "Configuration", "Accounts",
+        "Imaging", "AppServicesWire", "Configuration", "ConsoleWire", "Accounts",
         "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",

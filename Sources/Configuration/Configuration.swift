@@ -3,6 +3,7 @@ import Administration
 import AppServicesWire
 package import ArgumentParser
 import BreachedPasswords
+import ConsoleWire
 import Delivery
 import Federation
 import Documents
@@ -235,6 +236,11 @@ package enum ConsolePlace: Sendable, Equatable {
     guard case .host(let name) = self else { return issuer }
     return "\(issuer.prefix { $0 != ":" })://\(name)"
   }
+
+  /// The host name of its own; nil without one.
+  var host: String? {
+    if case .host(let name) = self { name } else { nil }
+  }
 }
 
 extension Configuration {
@@ -329,6 +335,7 @@ extension Configuration {
         pages,
         ServiceAddress(fallback: issuer),
         ConsoleAddress(console.origin(besides: issuer)),
+        Console(isOn: console != .off, host: console.host, networks: consoleNetworks),
         PasswordHasher(pool: pools.passwords, cost: hashingCost),
         BreachedPasswordCheck(breachedPasswords, pool: pools.files),
         ExternalTokens(database: database, source: keySets, keys: keys), LogoutSender(notices),

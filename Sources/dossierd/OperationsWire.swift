@@ -1,4 +1,5 @@
 import AppServicesWire
+import ConsoleWire
 import EventLoop
 import HTTP
 import ManagementWire
@@ -59,5 +60,5 @@ private func text(_ status: Status, _ text: String) -> Response {
 ///
 /// The first one answers paths that belong to none.
 let clientWires: [any Wire] = [
-  RESTWire(), AppServicesWire(), ParraWire(), OpenIDWire(), ManagementWire(),
+  RESTWire(), AppServicesWire(), ParraWire(), OpenIDWire(), ManagementWire(), ConsoleWire(),
 ]

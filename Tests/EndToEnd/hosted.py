@@ -32,10 +32,11 @@ class Page(html.parser.HTMLParser):
         self.has_summary = False
         self.language = ""
         self.open = []
-        self.link = None
+        self.link = self.area = None
         self.is_page = headers.get("Content-Type", "").startswith("text/html")
         if self.is_page:
-            self.feed(body.decode())
+            # A place where a line may break is no part of the text.
+            self.feed(body.decode().replace("<wbr>", ""))
 
     @property
     def location(self):
@@ -53,6 +54,12 @@ class Page(html.parser.HTMLParser):
             self.forms[-1].fields[attributes["name"]] = attributes.get("value", "")
             if attributes.get("type") != "hidden":
                 self.forms[-1].visible.append(attributes["name"])
+        elif tag == "input" and "checked" in attributes and self.forms[-1].action.startswith("/console"):
+            self.forms[-1].fields[attributes["name"]] = attributes["value"]
+        elif tag == "textarea":
+            self.area = attributes["name"]
+            self.forms[-1].fields[self.area] = ""
+            self.forms[-1].visible.append(self.area)
         elif tag == "option" and "selected" in attributes:
             select = next(own for kind, own in self.open if kind == "select")
             self.forms[-1].fields[select["name"]] = attributes["value"]
@@ -65,6 +72,10 @@ class Page(html.parser.HTMLParser):
         """Only the shapes of icons close themselves."""
 
     def handle_endtag(self, tag):
+        if tag == "textarea":
+            # The first line break belongs to the markup.
+            self.forms[-1].fields[self.area] = self.forms[-1].fields[self.area].removeprefix("\n")
+            self.area = None
         while self.open:
             if self.open.pop()[0] == tag:
                 break
@@ -75,6 +86,9 @@ class Page(html.parser.HTMLParser):
             self.title += data
             return
         if "script" in names:
+            return
+        if self.area:
+            self.forms[-1].fields[self.area] += data
             return
         self.text += data
         if "h1" in names:

@@ -1,4 +1,5 @@
 import AppServicesWire
+import ConsoleWire
 import FoundationEssentials
 import ManagementWire
 import OpenIDWire
@@ -16,7 +17,7 @@ import WireKit
 
   @Test func `the shipped files equal the output of dossierd`() throws {
     let wires: [any Wire] = [
-      RESTWire(), AppServicesWire(), ParraWire(), OpenIDWire(), ManagementWire(),
+      RESTWire(), AppServicesWire(), ParraWire(), OpenIDWire(), ManagementWire(), ConsoleWire(),
     ]
     for (name, text) in [
       ("dossier.fastcgi_params", WebServer.parameters(of: wires)),

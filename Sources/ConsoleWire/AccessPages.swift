@@ -1,0 +1,288 @@
+import Accounts
+import Administration
+import ConsolePages
+import Encoding
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import OpenID
+import Pages
+import Runtime
+import WireKit
+
+/// The sign-in, the confirmation before sensitive changes, and the sign-out.
+@EventLoop enum AccessPages {
+  private nonisolated static let path = LocalPath.console("sign-in")
+  private nonisolated static let codePath = LocalPath.console("sign-in", "code")
+  private nonisolated static let confirmPath = LocalPath.console("confirm")
+  private nonisolated static let resumePath = LocalPath.console("resume")
+
+  nonisolated static let routes = [
+    Route(.get, path.text, access: .open, summary: "Show the sign-in of administrators") { call in
+      ConsoleResponses.page(signInPage(next: next(call)))
+    },
+    Route(
+      .post, path.text, access: .open, body: .form,
+      summary: "Check the password of an administrator"
+    ) { (call) async throws(Failure) in try await checkPassword(call) },
+    Route(
+      .get, codePath.text, access: .open, summary: "Ask an administrator for a code"
+    ) { (call) throws(Failure) in
+      let state = ConsoleState(of: call, session: "")
+      guard state.values[.flow] != nil else { return call.redirect(to: path) }
+      return ConsoleResponses.page(try codePage(state, call))
+    },
+    Route(
+      .post, codePath.text, access: .open, body: .form, summary: "Sign an administrator in"
+    ) { (call) async throws(Failure) in try await checkCode(call) },
+    ConsoleVisit.page(confirmPath.text, "Ask an administrator to authenticate again") { visit in
+      confirmPage(visit, next: next(visit.call))
+    },
+    ConsoleVisit.confirmation(confirmPath.text),
+    ConsoleVisit.page(resumePath.text, "Show a form that was sent after the end of a session") {
+      (visit) throws(Failure) in try resumption(visit)
+    },
+    ConsoleVisit.signOut("/console/sign-out"),
+  ]
+
+  // MARK: Ways here
+
+  /// Returns the redirect to the sign-in, which leads back to the page of the request.
+  ///
+  /// - Parameters:
+  ///   - call: the request.
+  ///   - steps: the number of segments by which its path is longer than that of the page.
+  /// - Returns: the redirect.
+  static func signIn(_ call: Call, to steps: Int) -> Response {
+    call.redirect(to: path.with("next", page(of: call, above: steps)))
+  }
+
+  /// The longest values of a form that are kept over a sign-in, in bytes: they are in an address.
+  private static let longestForm = 3_000
+
+  /// Returns the redirect to the sign-in after a form, whose values are kept if they are short.
+  ///
+  /// - Throws: `.internalError` if the values cannot be encrypted.
+  static func signIn(
+    _ call: Call, after form: FormValues, to steps: Int
+  ) throws(Failure) -> Response {
+    let own = [ConsoleVisit.tokenName, "once"]
+    let pairs = form.pairs.filter { !own.contains($0.name) }
+    let values = JSON.array(pairs.map { .array([.string($0.name), .string($0.value)]) }).text
+    guard values.utf8.count <= longestForm else { return signIn(call, to: steps) }
+    let state = ConsoleState([
+      .action: String(call.request.path), .page: call.pagePath(above: steps).text, .form: values,
+    ])
+    let next = try state.path(resumePath, session: "", call)
+    return call.redirect(to: path.with("next", next.text))
+  }
+
+  private static func resumption(_ visit: ConsoleVisit) throws(Failure) -> ConsolePage {
+    let state = ConsoleState(of: visit.call, session: "")
+    guard let action = state.values[.action].flatMap(LocalPath.init),
+      let text = state.values[.form], let pairs = (try? JSON.parse(Array(text.utf8)))?.array
+    else { throw .notFound }
+    let back = checked(state.values[.page])
+    let hidden = pairs.compactMap { pair -> HiddenField? in
+      guard let parts = pair.array, parts.count == 2 else { return nil }
+      return HiddenField(parts[0].string ?? "", parts[1].string ?? "")
+    }
+    var page = ConsolePage("Send your form")
+    page.body = [
+      Part.paragraph(
+        "Your session had ended when you sent the form. Nothing was changed, and your entries are "
+          + "kept."),
+      Part.form(
+        visit.target(action, hidden),
+        Part.buttons(
+          Part.submit("Send it now"), Part.link("Back without it", to: back, style: .secondary))),
+    ]
+    return page
+  }
+
+  /// Returns the redirect to the page that asks for a password again.
+  static func confirm(_ call: Call, to steps: Int) -> Response {
+    call.redirect(to: confirmPath.with("next", page(of: call, above: steps)))
+  }
+
+  private static func page(of call: Call, above steps: Int) -> String {
+    let path = call.pagePath(above: steps).text
+    let query = call.request.query
+    return steps > 0 || query.isEmpty ? path : "\(path)?\(query)"
+  }
+
+  /// Returns the page of the console in a parameter or a field; its start without one.
+  private static func checked(_ text: String?) -> LocalPath {
+    guard let text, let path = LocalPath(text),
+      path.text == "/console" || path.text.hasPrefix("/console/")
+    else { return .console() }
+    return path
+  }
+
+  private static func next(_ call: Call) -> LocalPath {
+    checked(FormValues(call.request.query)?["next"])
+  }
+
+  // MARK: Sign-in
+
+  private static func signInPage(
+    next: LocalPath, email: String = "", mistakes: [Mistake] = []
+  ) -> ConsolePage {
+    var page = ConsolePage("Sign in")
+    page.mistakes = mistakes
+    var fields = [
+      ConsoleField("email", "Email address", .email, value: email),
+      ConsoleField("password", "Password", .password(isNew: false)),
+    ]
+    fields[email.isEmpty ? 0 : 1].isFocused = mistakes.isEmpty
+    page.body = [
+      Part.form(
+        FormTarget(path, hidden: [HiddenField("next", next.text)]),
+        "\(fields.markup(mistakes))\(Part.buttons(Part.submit("Continue")))")
+    ]
+    return page
+  }
+
+  private static func checkPassword(_ call: Call) async throws(Failure) -> Response {
+    try call.requireOrigin()
+    guard case .form(let form) = call.body else { throw .formForged }
+    let (email, next) = (form.trimmed("email"), checked(form["next"]))
+    ConsoleVisit.findDevice(call)
+    do throws(Failure) {
+      let credentials = Credentials(email: email, password: form.text("password"))
+      let flow = try await ConsoleSessions.signIn(credentials, call.context)
+      let state = ConsoleState([.flow: flow, .next: next.text])
+      return call.redirect(to: try state.path(codePath, session: "", call))
+    } catch {
+      return try refusal(
+        of: error, call, field: "password", "Email address or password is wrong."
+      ) { signInPage(next: next, email: email, mistakes: $0) }
+    }
+  }
+
+  private static func codePage(
+    _ state: ConsoleState, _ call: Call, mistakes: [Mistake] = []
+  ) throws(Failure) -> ConsolePage {
+    var page = ConsolePage("Enter the code")
+    page.mistakes = mistakes
+    page.back = ConsoleLink("Use another account", to: path)
+    var field = ConsoleField(
+      "code", "6-digit code", .code,
+      hint: "From your authenticator app. A recovery code works too, once.")
+    field.isFocused = mistakes.isEmpty
+    let sealed = HiddenField(ConsoleState.parameter, try state.text(for: codePath, call))
+    page.body = [
+      Part.form(
+        FormTarget(codePath, hidden: [sealed]),
+        "\([field].markup(mistakes))\(Part.buttons(Part.submit("Sign in")))")
+    ]
+    return page
+  }
+
+  private static func checkCode(_ call: Call) async throws(Failure) -> Response {
+    try call.requireOrigin()
+    guard case .form(let form) = call.body else { throw .formForged }
+    let state = ConsoleState(in: form, of: codePath, call)
+    guard let flow = state.values[.flow] else { return call.redirect(to: path) }
+    ConsoleVisit.findDevice(call)
+    do throws(Failure) {
+      let session = try await ConsoleSessions.complete(flow, by: form.trimmed("code"), call.context)
+      var response = call.redirect(to: checked(state.values[.next]))
+      ConsoleVisit.keep(session, in: &response)
+      return response
+    } catch {
+      return try refusal(
+        of: error, call, field: "code", "The code is wrong. Check it and try again."
+      ) { (mistakes) throws(Failure) in try codePage(state, call, mistakes: mistakes)
+      }
+    }
+  }
+
+  /// Returns the page of a form with the error of a wrong password or code.
+  ///
+  /// - Throws: a failure that no user can mend.
+  static func refusal(
+    of failure: Failure, _ call: Call, field: String, _ wrong: String,
+    _ page: ([Mistake]) throws(Failure) -> ConsolePage
+  ) throws(Failure) -> Response {
+    let mistakes: [Mistake]
+    switch failure {
+    case .wrongCredentials, .invalidCode: mistakes = [Mistake(wrong, field: field)]
+    default:
+      guard failure.isMendable || failure.type.kind == .unauthenticated else { throw failure }
+      mistakes = failure.mistakes([field, "password", "code"])
+    }
+    call.failure = failure
+    let kind = failure.type.kind
+    let status: Status = kind == .tooMany ? .tooManyRequests : .unprocessable
+    var response = ConsoleResponses.page(try page(mistakes), status)
+    if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
+    return response
+  }
+
+  // MARK: Confirmation
+
+  fileprivate static func confirmPage(
+    _ visit: ConsoleVisit, next: LocalPath, mistakes: [Mistake] = []
+  ) -> ConsolePage {
+    var page = ConsolePage("Confirm that it is you")
+    page.mistakes = mistakes
+    let fields = [
+      ConsoleField("password", "Password", .password(isNew: false)),
+      ConsoleField(
+        "code", "6-digit code", .code,
+        hint: "From your authenticator app. A recovery code works too, once."),
+    ]
+    page.body = [
+      Part.paragraph("This needs your password and a code, since it cannot easily be undone."),
+      Part.card(
+        nil,
+        Part.form(
+          visit.target(confirmPath, [HiddenField("next", next.text)]), isWide: true,
+          "\(fields.markup(mistakes))\(Part.buttons(Part.submit("Confirm")))")),
+    ]
+    return page
+  }
+
+  fileprivate static func confirmed(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> Response {
+    let next = checked(form["next"])
+    ConsoleVisit.findDevice(visit.call)
+    do throws(Failure) {
+      let session = try await ConsoleSessions.stepUp(
+        visit.session, password: form.text("password"), code: form.trimmed("code"), visit.context)
+      var response = visit.call.redirect(to: next)
+      ConsoleVisit.keep(session, in: &response)
+      return response
+    } catch {
+      let mistakes: [Mistake]
+      switch error {
+      case .wrongCredentials: mistakes = [Mistake("The password is wrong.", field: "password")]
+      case .invalidCode: mistakes = [Mistake("The code is wrong.", field: "code")]
+      default:
+        guard error.isMendable else { throw error }
+        mistakes = error.mistakes(["password", "code"])
+      }
+      return visit.response(confirmPage(visit, next: next, mistakes: mistakes), .unprocessable)
+    }
+  }
+}
+
+extension ConsoleVisit {
+  /// Returns the route of the form that authenticates again, which sets new cookies.
+  fileprivate nonisolated static func confirmation(_ pattern: String) -> Route {
+    posted(pattern, "Authenticate an administrator again", AccessPages.confirmed)
+  }
+
+  /// Returns the route that ends the session.
+  fileprivate nonisolated static func signOut(_ pattern: String) -> Route {
+    posted(pattern, "Sign an administrator out") { (visit, _) async throws(Failure) in
+      try await ConsoleSessions.end(visit.session, visit.context)
+      var response = visit.call.redirect(to: .console("sign-in"))
+      forget(in: &response)
+      return response
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import ConsolePages
+import Delivery
+import Encoding
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import Pages
+import Records
+import Runtime
+import Tenancy
+import WireKit
+
+/// The applications of an app, which `/v1` calls clients.
+@EventLoop enum ApplicationPages {
+  private nonisolated static let pages = RecordPages(
+    section: .applications, words: ClientRecord.words, shape: ClientRecord.table.shape,
+    title: "name", key: "id", creation: ["name", "kind"], listed: ["kind", "id", "disabled"],
+    one: "application",
+    none: "This app has no applications. An application signs users in, or is a back end.",
+    labels: [
+      "name": "Name", "kind": "Type", "callback_urls": "Allowed Callback URLs",
+      "logout_urls": "Allowed Logout URLs", "web_origins": "Allowed Web Origins",
+      "cors_origins": "Allowed Origins (CORS)", "id": "Client ID", "disabled": "Disabled",
+    ],
+    extra: facts, tabs: tabs)
+
+  nonisolated static let routes =
+    pages.routes + [
+      ConsoleVisit.page(
+        "/console/{app}/applications/{record}/start", "Show how an application begins"
+      ) { (visit) async throws(Failure) in try await start(visit) },
+      ConsoleVisit.form(
+        "/console/{app}/applications/{record}/secret", below: 1, isRecent: true,
+        "Replace the secret of an application"
+      ) { (visit, _) async throws(Failure) in
+        let id = visit.call.text("record")
+        let answer = try await visit.send(ConsoleRequest(.post, "clients", id, "secret"))
+        return .done(
+          visit.path("applications", id), "The old secret is refused from now on.",
+          values: [.secret: answer.json["secret"]?.string ?? ""])
+      },
+    ]
+
+  private static func tabs(_ visit: ConsoleVisit, _ current: String) -> [ConsoleTab] {
+    let id = visit.call.text("record")
+    return [
+      ConsoleTab("Settings", to: visit.path("applications", id), isCurrent: current.isEmpty),
+      ConsoleTab(
+        "Start", to: visit.path("applications", id, "start"), isCurrent: current == "start"),
+    ]
+  }
+
+  /// Returns the domain as SDKs ask for it: the host, with the port if the URL has one.
+  private static func domain(_ visit: ConsoleVisit) async throws(Failure) -> String {
+    let app = try await visit.context.apps.app(named: visit.place, host: nil)
+    let origin = visit.context.mailer.pages?.origin(of: app) ?? visit.call.origin
+    return origin.split(separator: "/").last.map(String.init) ?? origin
+  }
+
+  private static func facts(
+    _ visit: ConsoleVisit, _ client: JSON
+  ) async throws(Failure) -> [Markup] {
+    let domain = try await domain(visit)
+    var card: Markup = """
+      \(Part.definitions([
+        ("Domain", Part.identifier(domain)),
+        ("Client ID", Part.identifier(client["id"]?.string ?? "")),
+      ]))
+      """
+    let kind = client["kind"]?.string ?? ""
+    if visit.right >= .owner, kind == "web" || kind == "machine" {
+      let target = visit.target(
+        visit.path("applications", client["id"]?.string ?? "", "secret"))
+      card = """
+        \(card)<p class="muted">A new secret is shown once. The old one is refused at once.</p>\
+        \(Part.button("Replace the secret", target))
+        """
+    }
+    return [Part.card("Basic information", card)]
+  }
+
+  // MARK: Start
+
+  private static func start(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
+    let client = try await pages.read(visit).json
+    var page = pages.head(of: client, visit, tab: "start")
+    let domain = try await domain(visit)
+    let id = client["id"]?.string ?? ""
+    let callback = client["callback_urls"]?.array?.first?.string
+    page.body = snippets(client["kind"]?.string ?? "", domain: domain, id, callback).map {
+      Part.card($0.title, Part.code($0.text, label: $0.title))
+    }
+    if callback == nil, client["kind"]?.string != "machine" {
+      page.body.insert(
+        Part.warning(
+          """
+          <p>This application has no callback URL yet, so users cannot return to it. Add it under \
+          \(Part.link("Settings", to: visit.path("applications", id))).</p>
+          """), at: 0)
+    }
+    page.commands = ["dossier client show \(id)"]
+    return page
+  }
+
+  private static func snippets(
+    _ kind: String, domain: String, _ id: String, _ callback: String?
+  ) -> [(title: String, text: String)] {
+    switch kind {
+    case "native":
+      return [
+        (
+          "Auth0.plist (Auth0.swift)",
+          """
+          <?xml version="1.0" encoding="UTF-8"?>
+          <plist version="1.0">
+          <dict>
+            <key>ClientId</key>
+            <string>\(id)</string>
+            <key>Domain</key>
+            <string>\(domain)</string>
+          </dict>
+          </plist>
+          """
+        ),
+        (
+          "Callback and logout URLs",
+          """
+          https://\(domain)/ios/BUNDLE_IDENTIFIER/callback
+          BUNDLE_IDENTIFIER://\(domain)/ios/BUNDLE_IDENTIFIER/callback
+          """
+        ),
+      ]
+    case "single_page":
+      return [
+        (
+          "JavaScript (auth0-spa-js)",
+          """
+          import { createAuth0Client } from "@auth0/auth0-spa-js";
+
+          const auth0 = await createAuth0Client({
+            domain: "\(domain)",
+            clientId: "\(id)",
+            authorizationParams: { redirect_uri: "\(callback ?? "https://app.example.com/callback")" },
+          });
+          await auth0.loginWithRedirect();
+          """
+        )
+      ]
+    case "web":
+      return [
+        (
+          "Environment",
+          """
+          ISSUER=https://\(domain)
+          CLIENT_ID=\(id)
+          CLIENT_SECRET=the secret that was shown once
+          CALLBACK_URL=\(callback ?? "https://app.example.com/callback")
+          """
+        )
+      ]
+    default:
+      return [
+        (
+          "A token for an API",
+          """
+          curl https://\(domain)/oauth/token \\
+            --data grant_type=client_credentials \\
+            --data client_id=\(id) \\
+            --data client_secret=SECRET \\
+            --data audience=IDENTIFIER_OF_THE_API
+          """
+        )
+      ]
+    }
+  }
+}

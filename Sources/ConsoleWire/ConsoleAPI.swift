@@ -1,0 +1,95 @@
+import Administration
+import Encoding
+import EventLoop
+import HTTP
+import JSON
+import RESTWire
+import Runtime
+import WireKit
+
+/// A request to `/v1`.
+struct ConsoleRequest {
+  let method: HTTP.Method
+  /// The segments of the path below `/v1`.
+  let path: [String]
+  var query: [(name: String, value: String)] = []
+  var body: JSON?
+  /// The version that the resource must have.
+  var version: Int?
+
+  init(_ method: HTTP.Method, _ path: String...) { self.init(method, path) }
+
+  init(_ method: HTTP.Method, _ path: [String]) { (self.method, self.path) = (method, path) }
+
+  fileprivate var target: String {
+    let path = "/v1/" + path.map { PercentCoding.encode($0) }.joined(separator: "/")
+    let query = query.filter { !$0.value.isEmpty }.map {
+      "\($0.name)=\(PercentCoding.encode($0.value))"
+    }
+    return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
+  }
+}
+
+/// The answer to a request that has succeeded.
+struct ConsoleAnswer {
+  /// The body; null without one.
+  let json: JSON
+  /// The version of the resource; nil if it has none.
+  let version: Int?
+  /// The cursor of the next page; nil for the last page.
+  let next: String?
+
+  var items: [JSON] { json.array.map(Array.init) ?? [] }
+}
+
+extension ConsoleVisit {
+  private static let passed: [FieldName] = [.userAgent, .acceptLanguage, .requestID]
+
+  /// Sends a request to `/v1`, as the administrator.
+  ///
+  /// - Throws: the failure of the request.
+  func send(_ request: ConsoleRequest) async throws(Failure) -> ConsoleAnswer {
+    // Audit events name the browser.
+    var fields: [FieldName: String] = [:]
+    for name in Self.passed { fields[name] = call.request.field(name) }
+    fields[.app] = app
+    if request.body != nil {
+      let type: MediaType = request.method == .patch ? .mergePatch : .json
+      fields[.contentType] = type.rawValue
+    }
+    fields[.ifMatch] = request.version.map { EntityTag($0).description }
+    let head = Request(
+      method: request.method, target: request.target,
+      fields: FieldDictionary(fields, clientAddress: call.request.address))
+    let service = context.dependencies[Console.self].service(context.dependencies)
+    let inner = service.administratorCall(
+      head, BodyInMemory(request.body?.serialized() ?? []), session.administrator)
+    let response = await service.answer(inner)
+    if let failure = inner.failure { throw failure }
+    return ConsoleAnswer(
+      json: (try? JSON.parse(response.body, limits: .none)) ?? .null,
+      version: response[.entityTag].flatMap { EntityTag($0)?.version },
+      next: Self.cursor(in: response[.link]))
+  }
+
+  /// Reads a resource.
+  ///
+  /// - Throws: the failure of the request.
+  func read(
+    _ path: String..., query: [(name: String, value: String)] = []
+  ) async throws(Failure) -> ConsoleAnswer {
+    var request = ConsoleRequest(.get, path)
+    request.query = query
+    return try await send(request)
+  }
+
+  /// Returns the cursor of the next page.
+  ///
+  /// - Source: RFC 8288.
+  private static func cursor(in link: String?) -> String? {
+    guard let target = link?.split(separator: ">").first,
+      let mark = target.firstRange(of: "cursor=")
+    else { return nil }
+    return PercentCoding.decode(target[mark.upperBound...].prefix { $0 != "&" })
+  }
+}

@@ -1,0 +1,302 @@
+import Administration
+import ConsolePages
+import Encoding
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import OpenID
+import Pages
+import PasswordHashes
+import Runtime
+import Sessions
+import WireKit
+
+/// The response to a form.
+enum ConsoleOutcome {
+  /// The form is done; the next page reports it.
+  case done(LocalPath, String, name: String = "", values: [ConsoleState.Value: String] = [:])
+  /// The form is shown again.
+  case refused(ConsolePage, Status)
+  case redirect(LocalPath)
+}
+
+/// A request of an administrator, for a page or by a form.
+@EventLoop final class ConsoleVisit {
+  let call: Call
+  let session: ConsoleSession
+  /// The app in the path; nil for pages of the deployment.
+  let app: String?
+  /// The state that the last form has left.
+  let state: ConsoleState
+
+  var context: RequestContext { call.context }
+  var right: AdministratorRight { session.administrator.right }
+  /// The app in the path of an app's page.
+  var place: String { app ?? "-" }
+
+  /// Finds the session of the browser.
+  ///
+  /// - Returns: nil if it has none that is live.
+  /// - Throws: `.databaseUnavailable`.
+  private init?(_ call: Call) async throws(Failure) {
+    guard let cookie = Cookie.value(of: Self.cookie, in: call.request.field(.cookie)),
+      let session = try await ConsoleSessions.find(cookie, call.context)
+    else { return nil }
+    self.call = call
+    self.session = session
+    app = call.captures["app"]
+    state = ConsoleState(of: call, session: session.session.text)
+  }
+
+  // MARK: Cookies
+
+  static let cookie = "__Host-dossier-console"
+  private static let deviceCookie = "__Host-dossier-console-device"
+  /// The longest session.
+  private static let lifetime = Duration.seconds(43_200)
+
+  /// Gives the sign-in the device of the browser, so that it does not count as a new one.
+  static func findDevice(_ call: Call) {
+    call.context.device = Cookie.value(of: deviceCookie, in: call.request.field(.cookie)).flatMap {
+      DeviceCredential($0, isCookie: true, call.context)
+    }
+  }
+
+  /// Sets the cookies of a session.
+  static func keep(_ session: ConsoleSession, in response: inout Response) {
+    response.add(.setCookie, Cookie.setting(cookie, to: session.cookie, for: lifetime, .lax))
+    guard let device = session.deviceSecret else { return }
+    response.add(
+      .setCookie, Cookie.setting(deviceCookie, to: device, for: Cookie.longestLifetime, .lax))
+  }
+
+  /// Deletes the cookie of the session.
+  static func forget(in response: inout Response) {
+    response.add(.setCookie, Cookie.setting(cookie, to: "", for: .zero, .lax))
+  }
+
+  // MARK: Routes
+
+  /// Returns the route of a page.
+  ///
+  /// - Parameters:
+  ///   - pattern: the path.
+  ///   - isRecent: whether the administrator must have authenticated within the last minutes.
+  ///   - summary: what the page shows.
+  ///   - show: returns the page.
+  /// - Returns: the route.
+  nonisolated static func page(
+    _ pattern: String, isRecent: Bool = false, _ summary: String,
+    _ show: @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> ConsolePage
+  ) -> Route {
+    Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
+      guard let visit = try await ConsoleVisit(call) else { return AccessPages.signIn(call, to: 0) }
+      if isRecent, !visit.session.isRecent { return AccessPages.confirm(call, to: 0) }
+      do throws(Failure) {
+        return visit.response(try await show(visit))
+      } catch {
+        return visit.response(to: error, back: nil)
+      }
+    }
+  }
+
+  /// Returns the route of a page that may lead elsewhere.
+  nonisolated static func lead(
+    _ pattern: String, _ summary: String,
+    _ find: @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> ConsoleOutcome
+  ) -> Route {
+    Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
+      guard let visit = try await ConsoleVisit(call) else { return AccessPages.signIn(call, to: 0) }
+      do throws(Failure) {
+        return try visit.response(to: try await find(visit))
+      } catch {
+        return visit.response(to: error, back: nil)
+      }
+    }
+  }
+
+  /// Returns the route of a form.
+  ///
+  /// - Parameters:
+  ///   - pattern: the path.
+  ///   - steps: the number of segments by which the path is longer than that of its page.
+  ///   - limit: the longest body, in bytes.
+  ///   - isRecent: whether the administrator must have authenticated within the last minutes.
+  ///   - summary: what the form does.
+  ///   - work: returns the response.
+  /// - Returns: the route.
+  nonisolated static func form(
+    _ pattern: String, below steps: Int = 0, limit: Int = 65_536, isRecent: Bool = false,
+    _ summary: String,
+    _ work: @escaping @EventLoop (ConsoleVisit, FormValues) async throws(Failure) -> ConsoleOutcome
+  ) -> Route {
+    posted(pattern, below: steps, limit: limit, isRecent: isRecent, summary) {
+      (visit, form) async throws(Failure) in
+      try await visit.call.respondOnce(
+        to: form, of: visit.session.administrator.id, in: .operators,
+        orShow: visit.call.pagePath(above: steps)
+      ) { () async throws(Failure) in
+        try visit.response(to: try await work(visit, form))
+      }
+    }
+  }
+
+  /// Returns the route of a form with a response of its own, such as one that sets cookies.
+  nonisolated static func posted(
+    _ pattern: String, below steps: Int = 0, limit: Int = 65_536, isRecent: Bool = false,
+    _ summary: String,
+    _ work: @escaping @EventLoop (ConsoleVisit, FormValues) async throws(Failure) -> Response
+  ) -> Route {
+    Route(.post, pattern, access: .open, body: .of(.form, limit: limit), summary: summary) {
+      (call) async throws(Failure) in
+      try call.requireOrigin()
+      guard case .form(let form) = call.body else { throw .formForged }
+      guard let visit = try await ConsoleVisit(call) else {
+        return try AccessPages.signIn(call, after: form, to: steps)
+      }
+      let path = String(call.request.path)
+      guard let token = form[tokenName],
+        areSame(Array(token.utf8), Array(visit.token(of: path).utf8))
+      else { throw .formForged }
+      if isRecent, !visit.session.isRecent { return AccessPages.confirm(call, to: steps) }
+      do throws(Failure) {
+        return try await work(visit, form)
+      } catch {
+        if error.is(.reauthenticationRequired) { return AccessPages.confirm(call, to: steps) }
+        return visit.response(to: error, back: call.pagePath(above: steps))
+      }
+    }
+  }
+
+  // MARK: Forms
+
+  nonisolated static let tokenName = "token"
+
+  private func token(of path: String) -> String {
+    let text = "console form \(path)\0\(session.session.text)"
+    return context.keys.master.mark(of: Array(text.utf8), by: 0).base64URL
+  }
+
+  /// Returns the target of a form that only this session can send, and that has one effect.
+  func target(_ path: LocalPath, _ hidden: [HiddenField] = []) -> FormTarget {
+    FormTarget(path, hidden: [HiddenField(Self.tokenName, token(of: path.text)), .once()] + hidden)
+  }
+
+  /// Returns a path below the app of the visit.
+  func path(_ segments: String..., query: [(name: String, value: String)] = []) -> LocalPath {
+    .console([place] + segments, query: query)
+  }
+
+  // MARK: Responses
+
+  var frame: ConsoleFrame {
+    let administrator = session.administrator
+    let sections = ConsoleSection.allCases.filter { section in
+      if section.isOfDeployment { return right >= .deployment }
+      return section == .keys ? right >= .owner : true
+    }
+    return ConsoleFrame(
+      app: app, administrator: session.email, role: administrator.role.rawValue,
+      sections: sections, hasOtherApps: administrator.apps?.count != 1,
+      signOut: target(.console("sign-out"))
+    )
+  }
+
+  func response(_ page: ConsolePage, _ status: Status = .ok) -> Response {
+    var page = page
+    if let notice = state.values[.notice], page.notice == nil, page.mistakes.isEmpty {
+      let name = state.values[.name] ?? ""
+      page.notice = "\(notice)\(if: !name.isEmpty, " \(Part.address(name))")"
+    }
+    var frame = frame
+    frame.query = FormValues(call.request.query)?["q"] ?? ""
+    return ConsoleResponses.response(ConsoleResponses.shell.html(page, in: frame), status)
+  }
+
+  func response(to outcome: ConsoleOutcome) throws(Failure) -> Response {
+    switch outcome {
+    case .done(let path, let notice, let name, let values):
+      var state = ConsoleState(values)
+      state.values[.notice] = notice
+      if !name.isEmpty { state.values[.name] = name }
+      return call.redirect(
+        to: try state.path(path, session: session.session.text, call))
+    case .refused(let page, let status): return response(page, status)
+    case .redirect(let path): return call.redirect(to: path)
+    }
+  }
+
+  /// Returns the page of a failure, in the frame.
+  func response(to failure: Failure, back: LocalPath?) -> Response {
+    call.failure = failure
+    if failure.is(.sessionEnded) { return AccessPages.signIn(call, to: 0) }
+    var page = ConsoleResponses.failure(failure, request: "\(call.request.id)")
+    if failure.type.kind == .notFound, let app {
+      page.body = [Part.paragraph("There is no such thing in \(app). It may have been deleted.")]
+    }
+    if failure.is(.roleInsufficient) {
+      let role = session.administrator.role.rawValue
+      page.body = [
+        Part.paragraph("Your role (\(role)) is not enough for this. An owner can change it.")
+      ]
+    }
+    if let back {
+      page.back = ConsoleLink("Back", to: back)
+      if !failure.faults.isEmpty {
+        page.body.append("<ul>\(failure.faults.map { "<li>\($0.detail)</li>" as Markup })</ul>")
+      }
+    }
+    var response = response(page, ConsoleResponses.status(of: failure))
+    if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
+    return response
+  }
+}
+
+extension Call {
+  /// Checks that a page of this host has sent the form.
+  ///
+  /// Browsers send `Origin` with each POST.
+  /// - Throws: `.formForged`.
+  func requireOrigin() throws(Failure) {
+    guard let origin = request.field(.origin), isOwn(origin: origin) else { throw .formForged }
+  }
+
+  /// Returns the path of the request without its last segments, which is that of a form's page.
+  func pagePath(above steps: Int) -> LocalPath {
+    let segments = request.path.split(separator: "/", omittingEmptySubsequences: false)
+    return LocalPath(segments.dropLast(steps).joined(separator: "/")) ?? .console()
+  }
+}
+
+extension Failure {
+  /// Returns the errors of a form, each at its field if the form has one.
+  ///
+  /// - Parameters:
+  ///   - fields: the names of the fields.
+  ///   - names: the names of fields by the pointers that they stand for, if these differ.
+  /// - Returns: at least one error.
+  func mistakes(_ fields: [String], naming names: [String: String] = [:]) -> [Mistake] {
+    guard !faults.isEmpty else {
+      return [Mistake(ConsoleResponses.explanation(of: self).joined(separator: " "))]
+    }
+    return faults.map { fault in
+      let first = fault.place.split(separator: "/").first.map(String.init) ?? ""
+      let field = names[fault.place] ?? names[first] ?? first
+      let isShown = fields.contains { $0.utf8.elementsEqual(field.utf8) }
+      let isInside = names[fault.place] == nil && fault.place.split(separator: "/").count > 1
+      let rest = isInside ? " (\(fault.place))" : ""
+      return Mistake(
+        isShown ? fault.detail + rest : "\(fault.place): \(fault.detail)",
+        field: isShown ? field : nil)
+    }
+  }
+
+  /// Whether the user can mend the form.
+  var isMendable: Bool {
+    switch type.kind {
+    case .invalid, .conflict, .malformed, .tooLarge, .tooMany, .precondition: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import ConsolePages
+import Encoding
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import Pages
+import Runtime
+import WireKit
+
+/// The documents of a user: the editors, the stored versions, and their restoration.
+@EventLoop enum DocumentPages {
+  private nonisolated static let path = "/console/{app}/users/{user}"
+
+  nonisolated static let routes =
+    [
+      ConsoleVisit.form(
+        "\(path)/metadata", below: 1, limit: DocumentForm.bodyLimit,
+        "Replace both metadata of a user"
+      ) { (visit, form) async throws(Failure) in
+        var documents = DocumentForm([.metadata, .appMetadata], form)
+        let result = try await documents.save(visit, form)
+        return try await outcome(result, documents, visit, done: visit.userPath()) {
+          (mistakes) async throws(Failure) in
+          try await UserPages.details(visit, documents: documents, mistakes: mistakes)
+        }
+      },
+      ConsoleVisit.page("\(path)/custom-data", "Show the custom data of a user") {
+        (visit) async throws(Failure) in
+        try await customData(visit, try await DocumentForm.read([.customData], visit))
+      },
+      ConsoleVisit.form(
+        "\(path)/custom-data", limit: DocumentForm.bodyLimit, "Replace the custom data of a user"
+      ) { (visit, form) async throws(Failure) in
+        var documents = DocumentForm([.customData], form)
+        let result = try await documents.save(visit, form)
+        let next = visit.userPath("custom-data")
+        return try await outcome(result, documents, visit, done: next) {
+          (mistakes) async throws(Failure) in
+          try await customData(visit, documents, mistakes)
+        }
+      },
+    ] + ConsoleDocument.allCases.flatMap(versionRoutes)
+
+  private nonisolated static func versionRoutes(of document: ConsoleDocument) -> [Route] {
+    let path = "\(path)/\(document.rawValue)/versions"
+    return [
+      ConsoleVisit.page(path, "List the stored versions of \(document.field)") {
+        (visit) async throws(Failure) in try await versions(of: document, visit)
+      },
+      ConsoleVisit.page("\(path)/{version}", "Compare a stored version of \(document.field)") {
+        (visit) async throws(Failure) in try await version(of: document, visit)
+      },
+      ConsoleVisit.form("\(path)/{version}", "Restore a stored version of \(document.field)") {
+        (visit, form) async throws(Failure) in try await restore(document, visit, form)
+      },
+    ]
+  }
+
+  // MARK: Editors
+
+  private static func outcome(
+    _ result: DocumentForm.Result, _ documents: DocumentForm, _ visit: ConsoleVisit,
+    done path: LocalPath, _ page: ([Mistake]) async throws(Failure) -> ConsolePage
+  ) async throws(Failure) -> ConsoleOutcome {
+    switch result {
+    case .saved: return .done(path, "Saved.")
+    case .nothing: return .done(path, "Nothing has changed.")
+    case .refused(let mistakes, let status): return .refused(try await page(mistakes), status)
+    case .filled(let text):
+      var page = try await page([])
+      page.notice = "\(text)"
+      return .refused(page, .ok)
+    }
+  }
+
+  private static func customData(
+    _ visit: ConsoleVisit, _ documents: DocumentForm, _ mistakes: [Mistake] = []
+  ) async throws(Failure) -> ConsolePage {
+    let user = try await visit.read("users", visit.userID).json
+    var page = UserPages.page(of: user, .customData, visit)
+    page.mistakes = mistakes
+    page.actions = [
+      Part.link("Versions", to: visit.userPath("custom-data", "versions"), style: .secondary)
+    ]
+    page.body = [documents.card(nil, to: visit.userPath("custom-data"), visit, mistakes)]
+    page.commands = [
+      "dossier api GET /v1/users/\(visit.userID)/custom-data --app \(visit.place)"
+    ]
+    return page
+  }
+
+  // MARK: Versions
+
+  private static func tab(of document: ConsoleDocument) -> UserPages.Tab {
+    document == .customData ? .customData : .details
+  }
+
+  private static func versions(
+    of document: ConsoleDocument, _ visit: ConsoleVisit
+  ) async throws(Failure) -> ConsolePage {
+    let user = try await visit.read("users", visit.userID).json
+    let cursor = FormValues(visit.call.request.query)?["cursor"] ?? ""
+    let list = try await visit.read(
+      "users", visit.userID, document.rawValue, "versions",
+      query: [("limit", "50"), ("cursor", cursor)])
+    var page = UserPages.page(of: user, tab(of: document), visit)
+    page.commands = [
+      "dossier api GET /v1/users/\(visit.userID)/\(document.rawValue)/versions --app \(visit.place)"
+    ]
+    guard !list.items.isEmpty else {
+      page.body = [
+        Part.empty(
+          "No earlier versions of \(document.field) are stored. The setting document_versions_kept "
+            + "says how many this app keeps.",
+          Part.link("Settings", to: visit.path("settings", "document"), style: .secondary))
+      ]
+      return page
+    }
+    var table = ConsoleTable(
+      "Versions of \(document.field)", [.init("Version"), .init("Changed"), .init("By")])
+    for item in list.items {
+      let number = item["version"]?.text ?? ""
+      let path = visit.userPath(document.rawValue, "versions", number)
+      table.rows.append([
+        "\(Part.link(number, to: path))\(if: item["deleted"]?.bool == true, " \(Part.tag("Deleted"))")",
+        Part.time(item["changed_at"]?.string), Part.name(item["actor"]?.string ?? ""),
+      ])
+    }
+    page.body = ["<h2>Versions of \(document.field)</h2>", table.markup]
+    let pager = Part.pager(
+      first: cursor.isEmpty ? nil : visit.userPath(document.rawValue, "versions"),
+      next: list.next.map {
+        visit.userPath(document.rawValue, "versions", query: [("cursor", $0)])
+      })
+    if let pager { page.body.append(pager) }
+    return page
+  }
+
+  private static func version(
+    of document: ConsoleDocument, _ visit: ConsoleVisit, mistakes: [Mistake] = []
+  ) async throws(Failure) -> ConsolePage {
+    let number = visit.call.text("version")
+    let user = try await visit.read("users", visit.userID).json
+    let old = try await visit.read(
+      "users", visit.userID, document.rawValue, "versions", number)
+    let current = try await visit.read("users", visit.userID, document.rawValue)
+    var page = UserPages.page(of: user, tab(of: document), visit)
+    page.mistakes = mistakes
+    page.back = ConsoleLink("Versions", to: visit.userPath(document.rawValue, "versions"))
+    let isCurrent = current.version.map { "\($0)" } == number
+    page.body = ["<h2>Version \(number) of \(document.field)</h2>"]
+    if !isCurrent {
+      let label = "From this version to the stored one"
+      page.body.append(
+        Part.card(
+          label, Difference(from: old.json.edited, to: current.json.edited).markup(label: label)))
+    }
+    page.body.append(Part.card("The whole text", Part.code(old.json.edited, label: "Version")))
+    if !isCurrent, visit.right >= .admin {
+      let target = visit.target(
+        visit.userPath(document.rawValue, "versions", number),
+        [HiddenField("stored", current.version.map { "\($0)" } ?? "")])
+      page.body.append(Part.button("Restore as a new version", target, style: .primary))
+    }
+    return page
+  }
+
+  private static func restore(
+    _ document: ConsoleDocument, _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let number = visit.call.text("version")
+    let old = try await visit.read("users", visit.userID, document.rawValue, "versions", number)
+    var request = ConsoleRequest(.put, "users", visit.userID, document.rawValue)
+    (request.body, request.version) = (old.json, form["stored"].flatMap { Int($0) })
+    do throws(Failure) {
+      _ = try await visit.send(request)
+    } catch .preconditionFailed {
+      let mistake = Mistake(
+        "The document has changed since you opened this page. Compare again before you restore.")
+      return .refused(
+        try await version(of: document, visit, mistakes: [mistake]), .preconditionFailed)
+    }
+    let next =
+      document == .customData ? visit.userPath("custom-data") : visit.userPath()
+    return .done(next, "Version \(number) of \(document.field) is restored as a new version.")
+  }
+}

@@ -1,0 +1,106 @@
+import ConsolePages
+import Encoding
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import Pages
+import Runtime
+import WireKit
+
+/// The properties of a user.
+@EventLoop enum PropertyPages {
+  private nonisolated static let path = "/console/{app}/users/{user}/properties"
+
+  nonisolated static let routes = [
+    ConsoleVisit.page(path, "Show the properties of a user") { (visit) async throws(Failure) in
+      try await page(visit)
+    },
+    ConsoleVisit.form(path, "Set a property of a user", set),
+    ConsoleVisit.form("\(path)/remove", below: 1, "Remove a property of a user") {
+      (visit, form) async throws(Failure) in
+      let key = form["key"] ?? ""
+      _ = try await visit.send(
+        ConsoleRequest(.delete, "users", visit.userID, "properties", key))
+      return .done(visit.userPath("properties"), "The property \(key) is removed.")
+    },
+  ]
+
+  private static func page(
+    _ visit: ConsoleVisit, _ form: FormValues? = nil, mistakes: [Mistake] = []
+  ) async throws(Failure) -> ConsolePage {
+    let user = try await visit.read("users", visit.userID).json
+    let stored =
+      try await visit.read(
+        "users", visit.userID, "properties", query: [("versions", "true")]
+      ).json.object ?? JSONObject()
+    var page = UserPages.page(of: user, .properties, visit)
+    page.mistakes = mistakes
+    let mayWrite = visit.right >= .admin
+    var columns: [ConsoleTable.Column] = [
+      .init("Key"), .init("Value"), .init("Version", isMinor: true, isNumber: true),
+    ]
+    if mayWrite { columns.append(.init("Action")) }
+    var table = ConsoleTable("Properties", columns)
+    for (key, property) in stored {
+      var row: [Markup] = [
+        Part.identifier(key), Part.identifier(property["value"]?.text ?? ""),
+        "\(property["version"]?.text ?? "")",
+      ]
+      if mayWrite {
+        let target = visit.target(visit.userPath("properties", "remove"), [HiddenField("key", key)])
+        row.append(
+          Part.form(
+            target,
+            """
+            <button class="secondary">Remove<span class="hidden"> \(key)</span></button>
+            """))
+      }
+      table.rows.append(row)
+    }
+    page.body = [
+      stored.count == 0 ? Part.empty("This user has no properties.") : table.markup
+    ]
+    if mayWrite {
+      let fields = [
+        ConsoleField("key", "Key", value: form?["key"] ?? ""),
+        ConsoleField(
+          "value", "Value", value: form?["value"] ?? "",
+          hint: "A number, true, false, or a text. Quotes make a text of a number."),
+      ]
+      page.body.append(
+        Part.card(
+          "Set a property",
+          Part.form(
+            visit.target(visit.userPath("properties")), isWide: true,
+            "\(fields.markup(mistakes))\(Part.buttons(Part.submit("Set")))")))
+    }
+    page.commands = [
+      "dossier api GET /v1/users/\(visit.userID)/properties --app \(visit.place)"
+    ]
+    return page
+  }
+
+  private static func set(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let key = form.trimmed("key")
+    guard !key.isEmpty else {
+      let mistakes = [Mistake("Enter a key.", field: "key")]
+      return .refused(try await page(visit, form, mistakes: mistakes), .unprocessable)
+    }
+    let text = form["value"] ?? ""
+    let value = (try? JSON.parse(Array(text.utf8))) ?? .string(text)
+    var request = ConsoleRequest(.put, "users", visit.userID, "properties", key)
+    request.body = ["value": value]
+    do throws(Failure) {
+      _ = try await visit.send(request)
+      return .done(visit.userPath("properties"), "The property \(key) is set.")
+    } catch {
+      guard error.isMendable else { throw error }
+      visit.call.failure = error
+      let mistakes = error.mistakes(["key", "value"])
+      return .refused(try await page(visit, form, mistakes: mistakes), .unprocessable)
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import ConsolePages
+import Encoding
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import Pages
+import Records
+import WireKit
+
+/// A form whose fields are the columns of a record.
+///
+/// The field of a column shows its name, meaning and default, so a new column needs no line here.
+struct RecordForm {
+  let columns: [Column]
+  /// Labels of columns that people know by another name.
+  var labels: [String: String] = [:]
+
+  /// Returns the fields.
+  ///
+  /// - Parameters:
+  ///   - values: the stored values; nil for a new record.
+  ///   - form: the refused form, whose values are kept; nil without one.
+  /// - Returns: the fields.
+  func fields(_ values: JSONObject?, _ form: FormValues?) -> [ConsoleField] {
+    columns.map { column in
+      let stored = values?[column.name] ?? (column.has(.required) ? .null : column.usual)
+      let value = form.map { typed(column, $0) } ?? Self.text(of: stored, column.rule)
+      return ConsoleField(
+        column.name, label(of: column), Self.kind(of: column), value: value,
+        hint: hint(of: column))
+    }
+  }
+
+  private func label(of column: Column) -> String {
+    let words = column.name.split(separator: "_").joined(separator: " ")
+    let label = labels[column.name] ?? words.prefix(1).uppercased() + words.dropFirst()
+    return label.lowercased() == column.name ? label : "\(label) (\(column.name))"
+  }
+
+  private func hint(of column: Column) -> Markup {
+    var sentences = [column.meaning.prefix(1).uppercased() + column.meaning.dropFirst() + "."]
+    if case .number(let range) = column.rule.kind {
+      sentences.append("\(range.lowerBound) to \(range.upperBound).")
+    }
+    if case .texts = column.rule.kind { sentences.append("One on each line.") }
+    if !column.has(.required), !column.has(.secret) {
+      let usual = Self.text(of: column.usual, column.rule)
+      if !usual.isEmpty, usual.utf8.count < 60, !usual.utf8.contains(UInt8(ascii: "\n")) {
+        sentences.append("Default: \(usual).")
+      }
+    }
+    return "\(sentences.joined(separator: " "))"
+  }
+
+  private static func kind(of column: Column) -> ConsoleField.Kind {
+    if column.has(.secret) { return .password(isNew: true) }
+    switch column.rule.kind {
+    case .flag: return .checkbox
+    case .number: return .number
+    case .choice(let words): return .choice(words.map { ($0, $0) })
+    case .choices(let words): return .choices(words)
+    case .text(let length): return length.upperBound > 1_000 ? .lines : .text
+    case .texts, .members: return .lines
+    case .object: return .json
+    }
+  }
+
+  /// Returns a value as its field shows it.
+  static func text(of value: JSON, _ rule: ColumnRule) -> String {
+    switch value {
+    case .null: return ""
+    case .string(let text): return text
+    case .array(let items):
+      let texts = items.map { $0.string ?? $0.text }
+      if case .choices = rule.kind { return texts.joined(separator: " ") }
+      return texts.joined(separator: "\n")
+    default:
+      if value.object?.count == 0 { return "" }
+      return value.object == nil ? value.text : value.edited
+    }
+  }
+
+  /// Returns the value of a form as its field shows it.
+  private func typed(_ column: Column, _ form: FormValues) -> String {
+    if case .choices(let words) = column.rule.kind {
+      return words.filter { form["\(column.name):\($0)"] != nil }.joined(separator: " ")
+    }
+    return (form[column.name] ?? "").replacing("\r\n", with: "\n")
+  }
+
+  /// Returns the values of a form that differ from the stored ones.
+  ///
+  /// - Parameters:
+  ///   - form: the form.
+  ///   - values: the stored values; nil for a new record.
+  /// - Returns: a merge patch, and the errors of texts that are no values.
+  func patch(_ form: FormValues, _ values: JSONObject?) -> (JSONObject, [Mistake]) {
+    var (patch, mistakes) = (JSONObject(), [Mistake]())
+    for column in columns {
+      let text = typed(column, form)
+      if column.has(.secret) {
+        if !text.isEmpty { patch[column.name] = .string(text) }
+        continue
+      }
+      let stored = values?[column.name] ?? column.usual
+      // Also a value with another spelling, such as 08, is not changed by a form that shows it.
+      if values != nil, text == Self.text(of: stored, column.rule) { continue }
+      let value: JSON
+      switch column.rule.kind {
+      case .flag: value = .bool(text == "true")
+      case .text, .choice: value = text.isEmpty && isEmpty(column.usual) ? .null : .string(text)
+      case .object:
+        guard !text.isEmpty else {
+          value = .null
+          break
+        }
+        do throws(JSONError) {
+          value = try JSON.parse(Array(text.utf8))
+        } catch {
+          mistakes.append(Mistake(DocumentForm.text(of: error, in: text), field: column.name))
+          continue
+        }
+      case .number, .choices, .texts, .members:
+        value = text.isEmpty && !isList(column) ? .null : column.rule.value(of: text)
+      }
+      // A box that is not checked has no value in a form.
+      if values != nil, value == stored { continue }
+      // A new record takes the defaults itself.
+      if values == nil, value == column.usual || value == .null { continue }
+      if let object = value.object, let old = stored.object {
+        patch[column.name] = .object(Self.replacement(of: old, by: object))
+      } else {
+        patch[column.name] = value
+      }
+    }
+    return (patch, mistakes)
+  }
+
+  private func isEmpty(_ value: JSON) -> Bool { value == .null || value.string?.isEmpty == true }
+
+  private func isList(_ column: Column) -> Bool {
+    switch column.rule.kind {
+    case .choices, .texts, .members: true
+    default: false
+    }
+  }
+
+  /// Returns the merge patch that makes an object equal to another.
+  private static func replacement(of old: JSONObject, by new: JSONObject) -> JSONObject {
+    var patch = new
+    for name in old.keys where new[name] == nil { patch[name] = .null }
+    return patch
+  }
+}

@@ -1,0 +1,368 @@
+import ConsolePages
+import Encoding
+import EventLoop
+import Federation
+import HTTP
+import HostedPages
+import JSON
+import Pages
+import Permissions
+import Records
+import Runtime
+import Tenancy
+import WireKit
+
+/// The list of a kind of record, its forms and its deletion, as the record declares them.
+@EventLoop struct RecordPages {
+  let section: ConsoleSection
+  let words: RecordWords
+  let shape: RecordShape
+  /// The member that names a record for people.
+  let title: String
+  /// The member that is the key of paths.
+  let key: String
+  /// The columns of the form of a new record; nil for all.
+  let creation: [String]?
+  /// The columns of the list beside the name.
+  let listed: [String]
+  /// The word for a record on these pages.
+  let one: String
+  let none: String
+  var labels: [String: String] = [:]
+  /// The cards below the form of a record.
+  var extra: @EventLoop @Sendable (ConsoleVisit, JSON) async throws(Failure) -> [Markup] = {
+    _, _ in []
+  }
+  /// The tabs of a record, with the first one.
+  var tabs: @EventLoop @Sendable (ConsoleVisit, String) -> [ConsoleTab] = { _, _ in [] }
+
+  private nonisolated var path: String { "/console/{app}/\(section.rawValue)" }
+  private nonisolated var resource: String { "\(words.command)s" }
+
+  nonisolated var routes: [Route] {
+    [
+      ConsoleVisit.page(path, "List the \(words.many) of an app") { (visit) async throws(Failure) in
+        try await list(visit)
+      },
+      ConsoleVisit.page("\(path)/new", "Show the form of a new \(words.one)") {
+        (visit) async throws(Failure) in newPage(visit)
+      },
+      ConsoleVisit.form("\(path)/new", limit: 262_144, "Create: \(words.one)") {
+        (visit, form) async throws(Failure) in try await create(visit, form)
+      },
+      ConsoleVisit.page("\(path)/{record}", "Show the form of the \(words.one)") {
+        (visit) async throws(Failure) in try await show(visit)
+      },
+      ConsoleVisit.form("\(path)/{record}", limit: 262_144, "Change the \(words.one)") {
+        (visit, form) async throws(Failure) in try await save(visit, form)
+      },
+      ConsoleVisit.page(
+        "\(path)/{record}/delete", isRecent: true, "Ask whether to delete the \(words.one)"
+      ) { (visit) async throws(Failure) in try await deletion(visit) },
+      ConsoleVisit.form("\(path)/{record}/delete", isRecent: true, "Delete the \(words.one)") {
+        (visit, form) async throws(Failure) in try await delete(visit, form)
+      },
+    ]
+  }
+
+  // MARK: Requests
+
+  private func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
+
+  /// Reads the record of the path.
+  ///
+  /// - Throws: `.notFound` if it belongs to another app.
+  func read(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleAnswer {
+    let answer = try await visit.read(resource, id(visit))
+    if !words.isOfNamedApp, answer.json["app"]?.string != visit.app { throw .notFound }
+    return answer
+  }
+
+  private func path(_ visit: ConsoleVisit, _ rest: String...) -> LocalPath {
+    .console([visit.place, section.rawValue] + rest)
+  }
+
+  // MARK: List
+
+  private func list(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
+    let query: [(name: String, value: String)] =
+      words.isOfNamedApp ? [] : [("app", visit.place)]
+    let items = try await visit.read(resource, query: query).items
+    var page = ConsolePage(section.label, section: section)
+    if visit.right >= .admin {
+      page.actions = [
+        Part.link("Create \(one)", to: path(visit, "new"), style: .primary)
+      ]
+    }
+    page.commands = ["dossier \(words.command) list --app \(visit.place)"]
+    guard !items.isEmpty else {
+      page.body = [Part.empty(none, page.actions.first)]
+      return page
+    }
+    page.hasTimes = true
+    let columns = listed.map {
+      ConsoleTable.Column(labels[$0] ?? $0.split(separator: "_").joined(separator: " "))
+    }
+    var table = ConsoleTable(
+      section.label, [.init("Name")] + columns + [.init("Created", isMinor: true)])
+    for item in items {
+      let link: Markup = """
+        <a href="\(path(visit, item[key]?.string ?? "").text)">\
+        \(Part.name(item[title]?.string ?? item[key]?.string ?? ""))</a>
+        """
+      let cells = listed.map { name -> Markup in
+        let value = item[name] ?? .null
+        if value.bool == true { return Part.tag("Yes") }
+        if value.bool == false { return "" }
+        if let list = value.array { return "\(list.count)" }
+        return Part.name(value.string ?? (value == .null ? "" : value.text))
+      }
+      table.rows.append([link] + cells + [Part.time(item["created_at"]?.string)])
+    }
+    page.body = [table.markup]
+    return page
+  }
+
+  // MARK: A new record
+
+  private var creationForm: RecordForm {
+    let columns = shape.columns.filter { column in
+      creation?.contains(column.name) ?? (column.name != "id")
+    }
+    return RecordForm(columns: columns, labels: labels)
+  }
+
+  private func newPage(
+    _ visit: ConsoleVisit, _ form: FormValues? = nil, mistakes: [Mistake] = []
+  ) -> ConsolePage {
+    var page = ConsolePage("Create \(one)", section: section)
+    page.back = ConsoleLink(section.label, to: path(visit))
+    page.mistakes = mistakes
+    page.body = [
+      Part.paragraph(words.meaning, isMuted: true),
+      Part.card(
+        nil,
+        Part.form(
+          visit.target(path(visit, "new")), isWide: true,
+          """
+          \(creationForm.fields(nil, form).markup(mistakes))\
+          \(Part.buttons(
+            Part.submit("Create"), Part.link("Cancel", to: path(visit), style: .secondary)))
+          """)),
+    ]
+    page.commands = ["dossier \(words.command) create --help"]
+    return page
+  }
+
+  private func create(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    var (body, mistakes) = creationForm.patch(form, nil)
+    guard mistakes.isEmpty else {
+      return .refused(newPage(visit, form, mistakes: mistakes), .unprocessable)
+    }
+    if !words.isOfNamedApp { body["app"] = .string(visit.place) }
+    var request = ConsoleRequest(.post, resource)
+    request.body = .object(body)
+    do throws(Failure) {
+      let made = try await visit.send(request).json
+      var values: [ConsoleState.Value: String] = [:]
+      values[.secret] = made["secret"]?.string
+      let next = path(visit, made[key]?.string ?? "")
+      return .done(next, "Created", name: made[title]?.string ?? "", values: values)
+    } catch {
+      guard error.isMendable else { throw error }
+      visit.call.failure = error
+      mistakes = error.mistakes(creationForm.columns.map(\.name))
+      return .refused(newPage(visit, form, mistakes: mistakes), .unprocessable)
+    }
+  }
+
+  // MARK: One record
+
+  private var form: RecordForm {
+    let columns = shape.columns.filter { !$0.has(.immutable) }
+    return RecordForm(columns: columns, labels: labels)
+  }
+
+  func head(of record: JSON, _ visit: ConsoleVisit, tab: String) -> ConsolePage {
+    let name = record[title]?.string ?? record[key]?.string ?? ""
+    var page = ConsolePage(name, heading: Part.name(name), section: section)
+    page.back = ConsoleLink(section.label, to: path(visit))
+    page.tabs = tabs(visit, tab)
+    if record["disabled"]?.bool == true { page.tags = [Part.tag("Disabled", .danger)] }
+    return page
+  }
+
+  private func show(
+    _ visit: ConsoleVisit, _ typed: FormValues? = nil, mistakes: [Mistake] = [],
+    answer known: ConsoleAnswer? = nil
+  ) async throws(Failure) -> ConsolePage {
+    let answer: ConsoleAnswer
+    if let known { answer = known } else { answer = try await read(visit) }
+    let record = answer.json
+    var page = head(of: record, visit, tab: "")
+    page.mistakes = mistakes
+    page.hasTimes = true
+    // The id of a client stands beside its domain.
+    let fixed = shape.columns.filter {
+      $0.has(.immutable) && !$0.has(.secret) && $0.name != "id"
+    }
+    var facts = fixed.compactMap { column -> (label: String, value: Markup)? in
+      guard let value = record[column.name]?.string else { return nil }
+      return (labels[column.name] ?? column.name, Part.identifier(value))
+    }
+    facts.append(("Created", Part.time(record["created_at"]?.string)))
+    if let secret = visit.state.values[.secret] {
+      page.body.append(
+        """
+        <div class="once"><p>The secret is shown only now. Copy it to a safe place.</p>\
+        <p class="key"><code>\(secret)</code></p></div>
+        """)
+    }
+    page.body += try await extra(visit, record)
+    page.body.append(Part.card(nil, Part.definitions(facts)))
+    let version = HiddenField("version", answer.version.map { "\($0)" } ?? "")
+    if visit.right >= .admin {
+      page.actions = [
+        Part.link("Delete", to: path(visit, id(visit), "delete"), style: .secondary)
+      ]
+      page.body.append(
+        Part.card(
+          "Settings",
+          Part.form(
+            visit.target(path(visit, id(visit)), [version]), isWide: true,
+            """
+            \(form.fields(record.object, typed).markup(mistakes))\
+            \(Part.buttons(Part.submit("Save changes")))
+            """)))
+    } else {
+      page.body.append(
+        Part.card(
+          "Settings",
+          Part.definitions(
+            form.columns.filter { !$0.has(.secret) }.map { column in
+              (
+                column.name,
+                Part.name(RecordForm.text(of: record[column.name] ?? .null, column.rule))
+              )
+            })))
+    }
+    page.commands = [
+      "dossier \(words.command) show \(id(visit))"
+        + (words.isOfNamedApp ? " --app \(visit.place)" : "")
+    ]
+    return page
+  }
+
+  private func save(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let stored = try await read(visit)
+    let (patch, mistakes) = self.form.patch(form, stored.json.object)
+    guard mistakes.isEmpty else {
+      return .refused(
+        try await show(visit, form, mistakes: mistakes, answer: stored), .unprocessable)
+    }
+    guard form["version"].flatMap({ Int($0) }) == stored.version else {
+      let differing = patch.keys.map { name -> Mistake in
+        let rule = shape.column(named: name)?.rule ?? ColumnRule(.object)
+        let now = RecordForm.text(of: stored.json[name] ?? .null, rule)
+        return Mistake("Now it is “\(now)”.", field: name)
+      }
+      let first = Mistake(
+        "Someone has changed this since you opened it. Nothing was saved; check the fields and save "
+          + "again.")
+      let page = try await show(visit, form, mistakes: [first] + differing, answer: stored)
+      return .refused(page, .preconditionFailed)
+    }
+    let next = path(visit, id(visit))
+    guard patch.count > 0 else { return .done(next, "Nothing has changed.") }
+    var request = ConsoleRequest(.patch, resource, id(visit))
+    (request.body, request.version) = (.object(patch), stored.version)
+    do throws(Failure) {
+      _ = try await visit.send(request)
+      return .done(next, "The changes are saved.")
+    } catch {
+      guard error.isMendable else { throw error }
+      visit.call.failure = error
+      let mistakes = error.mistakes(self.form.columns.map(\.name))
+      return .refused(
+        try await show(visit, form, mistakes: mistakes, answer: stored), .unprocessable)
+    }
+  }
+
+  // MARK: Deletion
+
+  private func deletion(
+    _ visit: ConsoleVisit, mistakes: [Mistake] = []
+  ) async throws(Failure) -> ConsolePage {
+    let record = try await read(visit).json
+    let name = record[title]?.string ?? ""
+    var page = ConsolePage(
+      "Delete \(name)", heading: "Delete \(Part.name(name))", section: section)
+    page.back = ConsoleLink(name, to: path(visit, id(visit)))
+    page.mistakes = mistakes
+    let field = ConsoleField("confirmation", "Type \(name) to confirm")
+    let form = Part.form(
+      visit.target(path(visit, id(visit), "delete")), isWide: true,
+      """
+      \([field].markup(mistakes))\
+      \(Part.buttons(
+        Part.submit("Delete \(one)", .danger),
+        Part.link("Cancel", to: path(visit, id(visit)), style: .secondary)))
+      """)
+    page.body = [
+      """
+      <section class="card danger-zone"><h2>What happens</h2><p>\(words.consequence) \
+      This cannot be undone.</p>\(form)</section>
+      """
+    ]
+    page.commands = ["dossier \(words.command) delete \(id(visit))"]
+    return page
+  }
+
+  private func delete(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let record = try await read(visit).json
+    let name = record[title]?.string ?? ""
+    guard form.trimmed("confirmation") == name else {
+      let mistakes = [Mistake("Type exactly \(name).", field: "confirmation")]
+      return .refused(try await deletion(visit, mistakes: mistakes), .unprocessable)
+    }
+    do throws(Failure) {
+      _ = try await visit.send(ConsoleRequest(.delete, resource, id(visit)))
+      return .done(path(visit), "Deleted", name: name)
+    } catch {
+      guard error.isMendable else { throw error }
+      visit.call.failure = error
+      return .refused(
+        try await deletion(visit, mistakes: error.mistakes([])), error.type.status)
+    }
+  }
+}
+
+/// The records that have only the pages of `RecordPages`.
+enum RecordSections {
+  static let routes = apis.routes + roles.routes + connections.routes
+
+  private static let apis = RecordPages(
+    section: .apis, words: ResourceServerRecord.words, shape: ResourceServerRecord.table.shape,
+    title: "name", key: "id", creation: ["name", "identifier"], listed: ["identifier", "scopes"],
+    one: "API", none: "This app has no APIs. An API is what access tokens are for.",
+    labels: ["identifier": "Identifier", "name": "Name", "scopes": "Permissions"])
+
+  private static let roles = RecordPages(
+    section: .roles, words: RoleRecord.words, shape: RoleRecord.table.shape,
+    title: "name", key: "id", creation: nil, listed: ["description"],
+    one: "role", none: "This app has no roles. A role is a named set of permissions.",
+    labels: ["name": "Name", "description": "Description"])
+
+  private static let connections = RecordPages(
+    section: .connections, words: ConnectionRecord.words, shape: ConnectionRecord.table.shape,
+    title: "name", key: "name", creation: nil, listed: ["preset", "disabled"],
+    one: "connection",
+    none: "Users of this app sign in with passwords or codes. A connection adds a service, such as "
+      + "Google.")
+}

@@ -1,0 +1,350 @@
+import ConsolePages
+import Encoding
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import Pages
+import Runtime
+import WireKit
+
+/// The page of a user: the profile and both metadata, the block, the verification, the deletion.
+@EventLoop enum UserPages {
+  private nonisolated static let path = "/console/{app}/users/{user}"
+
+  nonisolated static let routes = [
+    ConsoleVisit.page(path, "Show a user") { (visit) async throws(Failure) in
+      try await details(visit)
+    },
+    ConsoleVisit.form("\(path)/profile", below: 1, "Change the profile of a user", saveProfile),
+    ConsoleVisit.form("\(path)/block", below: 1, "Block a user") {
+      (visit, _) async throws(Failure) in
+      try await setBlock(visit, true)
+    },
+    ConsoleVisit.form("\(path)/unblock", below: 1, "Unblock a user") {
+      (visit, _) async throws(Failure) in
+      try await setBlock(visit, false)
+    },
+    ConsoleVisit.form("\(path)/verify", below: 1, "Verify the address of a user") {
+      (visit, _) async throws(Failure) in
+      _ = try await visit.send(ConsoleRequest(.post, "users", visit.userID, "email", "verify"))
+      return .done(visit.userPath(), "The address is verified.")
+    },
+    ConsoleVisit.page("\(path)/delete", isRecent: true, "Ask whether to delete a user") {
+      (visit) async throws(Failure) in
+      try await deletion(visit)
+    },
+    ConsoleVisit.form("\(path)/delete", isRecent: true, "Delete a user", delete),
+    ConsoleVisit.page("\(path)/history", "List what happened to a user", history),
+  ]
+
+  // MARK: All tabs
+
+  /// Returns the name of a user: the address, else the name, else the id.
+  static func title(of user: JSON) -> String {
+    user["email"]?.string ?? user["name"]?.string ?? user["id"]?.string ?? ""
+  }
+
+  static func heading(of user: JSON) -> Markup {
+    if let email = user["email"]?.string { return Part.address(email) }
+    if let name = user["name"]?.string { return Part.name(name) }
+    return "Guest \(user["id"]?.string?.suffix(6).description ?? "")"
+  }
+
+  /// Returns the states of a user, the most important one first.
+  static func tags(of user: JSON) -> [Markup] {
+    var tags: [Markup] = []
+    if user["blocked"]?.bool == true { tags.append(Part.tag("Blocked", .danger)) }
+    if user["anonymous"]?.bool == true {
+      tags.append(Part.tag("Guest"))
+    } else if user["email_verified"]?.bool == true {
+      tags.append(Part.tag("Verified", .success))
+    } else {
+      tags.append(Part.tag("Not verified"))
+    }
+    return tags
+  }
+
+  /// The tabs, with their names in the path.
+  enum Tab: String, CaseIterable {
+    case details = ""
+    case customData = "custom-data"
+    case properties
+    case signIn = "sign-in"
+    case sessions
+    case roles
+    case history
+
+    var label: String {
+      switch self {
+      case .details: "Details"
+      case .customData: "Custom data"
+      case .properties: "Properties"
+      case .signIn: "Sign-in"
+      case .sessions: "Sessions and devices"
+      case .roles: "Roles"
+      case .history: "History"
+      }
+    }
+
+    /// Whether the tab shows documents.
+    var hasDocuments: Bool { self == .customData || self == .properties }
+  }
+
+  /// Returns the page of a user with its head and its tabs.
+  static func page(of user: JSON, _ tab: Tab, _ visit: ConsoleVisit) -> ConsolePage {
+    let title = title(of: user)
+    var page = ConsolePage(title, heading: heading(of: user), section: .users)
+    page.back = ConsoleLink("Users", to: visit.path("users"))
+    page.tags = tags(of: user)
+    page.tabs = Tab.allCases.filter { !$0.hasDocuments || visit.right >= .support }.map {
+      ConsoleTab(
+        $0.label, to: $0 == .details ? visit.userPath() : visit.userPath($0.rawValue),
+        isCurrent: $0 == tab)
+    }
+    page.hasTimes = true
+    return page
+  }
+
+  // MARK: Details
+
+  private static let profileFields: [(name: String, label: String)] = [
+    ("name", "Name"), ("given_name", "Given name"), ("family_name", "Family name"),
+    ("nickname", "Nickname"), ("phone", "Phone"), ("locale", "Language"), ("zone", "Time zone"),
+  ]
+
+  /// Returns the first tab.
+  ///
+  /// - Parameters:
+  ///   - visit: the visit.
+  ///   - typed: the refused form of the profile; nil without one.
+  ///   - documents: the refused form of the documents; nil without one.
+  ///   - mistakes: the errors of the form.
+  /// - Returns: the page.
+  /// - Throws: the failure of a request.
+  static func details(
+    _ visit: ConsoleVisit, profile typed: FormValues? = nil, documents: DocumentForm? = nil,
+    mistakes: [Mistake] = []
+  ) async throws(Failure) -> ConsolePage {
+    let answer = try await visit.read("users", visit.userID)
+    let user = answer.json
+    let logins = try await visit.read("users", visit.userID, "logins").json
+    var page = page(of: user, .details, visit)
+    page.mistakes = mistakes
+    page.actions = actions(on: user, visit)
+    page.body = [
+      Part.card(
+        nil,
+        Part.definitions([
+          ("Id (user_id)", Part.identifier(visit.userID)),
+          ("Created", Part.time(user["created_at"]?.string)),
+          ("Last change", Part.time(user["updated_at"]?.string)),
+          ("Last sign-in", Part.time(logins["last_login_at"]?.string)),
+          ("Sign-ins", "\(logins["login_count"]?.text ?? "0")"),
+        ]))
+    ]
+    if visit.right >= .support {
+      let form: DocumentForm
+      if let documents {
+        form = documents
+      } else {
+        form = try await DocumentForm.read([.metadata, .appMetadata], visit)
+      }
+      page.body.append(form.card("Metadata", to: visit.userPath("metadata"), visit, mistakes))
+    }
+    page.body.append(profileCard(user, answer.version, typed, visit, mistakes))
+    page.commands = [
+      "dossier user show \(visit.userID) --app \(visit.place)",
+      "dossier api GET /v1/users/\(visit.userID)/metadata --app \(visit.place)",
+      "dossier api GET /v1/users/\(visit.userID)/app-metadata --app \(visit.place)",
+    ]
+    return page
+  }
+
+  private static func actions(on user: JSON, _ visit: ConsoleVisit) -> [Markup] {
+    var actions: [Markup] = []
+    if visit.right >= .support {
+      if user["email"]?.string != nil, user["email_verified"]?.bool == false {
+        actions.append(Part.button("Verify address", visit.target(visit.userPath("verify"))))
+      }
+      let isBlocked = user["blocked"]?.bool == true
+      actions.append(
+        Part.button(
+          isBlocked ? "Unblock" : "Block",
+          visit.target(visit.userPath(isBlocked ? "unblock" : "block"))))
+    }
+    if visit.right >= .admin {
+      actions.append(Part.link("Delete", to: visit.userPath("delete"), style: .secondary))
+    }
+    return actions
+  }
+
+  private static func profileCard(
+    _ user: JSON, _ version: Int?, _ typed: FormValues?, _ visit: ConsoleVisit,
+    _ mistakes: [Mistake]
+  ) -> Markup {
+    guard visit.right >= .admin else {
+      return Part.card(
+        "Profile",
+        Part.definitions(
+          profileFields.map { ($0.label, Part.name(user[$0.name]?.string ?? "–")) }))
+    }
+    let email = ConsoleField(
+      "email", "Email address", .email, value: typed?["email"] ?? user["email"]?.string ?? "",
+      hint: "A new address is not verified.")
+    let others = profileFields.map { field in
+      ConsoleField(
+        field.name, field.label, value: typed?[field.name] ?? user[field.name]?.string ?? "")
+    }
+    let fields = [email] + others
+    return Part.card(
+      "Profile",
+      Part.form(
+        visit.target(
+          visit.userPath("profile"), [HiddenField("version", version.map { "\($0)" } ?? "")]),
+        isWide: true,
+        """
+        <div class="grid fields">\(fields.map { $0.with(mistakes).markup })</div>\
+        \(Part.buttons(Part.submit("Save profile")))
+        """))
+  }
+
+  private static func saveProfile(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let stored = try await visit.read("users", visit.userID)
+    let names = ["email"] + profileFields.map(\.name)
+    guard let version = form["version"].flatMap({ Int($0) }), version == stored.version else {
+      // The form now has the new version, and says what differs.
+      let mistakes = names.compactMap { name -> Mistake? in
+        let now = stored.json[name]?.string ?? ""
+        guard now != form.trimmed(named: name) else { return nil }
+        return Mistake("Now it is “\(now)”.", field: name)
+      }
+      let first = Mistake(
+        "The profile has changed since you opened it. Nothing was saved; check the fields and save "
+          + "again.")
+      let page = try await details(visit, profile: form, mistakes: [first] + mistakes)
+      return .refused(page, .preconditionFailed)
+    }
+    var patch = JSONObject()
+    for name in names {
+      let (now, typed) = (stored.json[name]?.string ?? "", form.trimmed(named: name))
+      if !now.hasSameBytes(as: typed) { patch[name] = typed.isEmpty ? .null : .string(typed) }
+    }
+    guard patch.count > 0 else { return .done(visit.userPath(), "Nothing has changed.") }
+    var request = ConsoleRequest(.patch, "users", visit.userID)
+    (request.body, request.version) = (.object(patch), version)
+    do throws(Failure) {
+      _ = try await visit.send(request)
+      return .done(visit.userPath(), "The profile is saved.")
+    } catch {
+      guard error.isMendable else { throw error }
+      visit.call.failure = error
+      let page = try await details(visit, profile: form, mistakes: error.mistakes(names))
+      return .refused(page, .unprocessable)
+    }
+  }
+
+  private static func setBlock(
+    _ visit: ConsoleVisit, _ isBlocked: Bool
+  ) async throws(Failure) -> ConsoleOutcome {
+    var request = ConsoleRequest(.patch, "users", visit.userID)
+    request.body = ["blocked": .bool(isBlocked)]
+    _ = try await visit.send(request)
+    return .done(
+      visit.userPath(),
+      isBlocked
+        ? "The user is blocked, and all sessions have ended." : "The user may sign in again.")
+  }
+
+  // MARK: Deletion
+
+  private static func deletion(
+    _ visit: ConsoleVisit, mistakes: [Mistake] = []
+  ) async throws(Failure) -> ConsolePage {
+    let user = try await visit.read("users", visit.userID).json
+    let sessions = try await visit.read("users", visit.userID, "sessions").items
+    let identities = try await visit.read("users", visit.userID, "identities").items
+    let devices = Set(sessions.compactMap { $0["device_id"]?.string }).count
+    let name = title(of: user)
+    var page = ConsolePage(
+      "Delete \(name)", heading: "Delete \(heading(of: user))", section: .users)
+    page.back = ConsoleLink(name, to: visit.userPath())
+    page.mistakes = mistakes
+    let counts = [
+      Self.count(sessions.count, "session", "sessions"),
+      Self.count(devices, "device", "devices"),
+      Self.count(identities.count, "way to sign in", "ways to sign in"),
+    ]
+    let field = ConsoleField("confirmation", "Type \(name) to confirm")
+    let form = Part.form(
+      visit.target(visit.userPath("delete")), isWide: true,
+      """
+      \([field].markup(mistakes))\
+      \(Part.buttons(
+        Part.submit("Delete user", .danger),
+        Part.link("Cancel", to: visit.userPath(), style: .secondary)))
+      """)
+    page.body = [
+      """
+      <section class="card danger-zone"><h2>What is lost</h2>\
+      \(Part.list(counts + ["metadata, app metadata, custom data and properties"]))\
+      <p>This cannot be undone. Others may then use the address again.</p>\(form)</section>
+      """
+    ]
+    page.commands = ["dossier user delete \(visit.userID) --app \(visit.place)"]
+    return page
+  }
+
+  private static func count(_ number: Int, _ one: String, _ many: String) -> String {
+    "\(number) \(number == 1 ? one : many)"
+  }
+
+  private static func delete(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let user = try await visit.read("users", visit.userID).json
+    let name = title(of: user)
+    guard form.trimmed("confirmation").lowercased() == name.lowercased() else {
+      let mistakes = [Mistake("Type exactly \(name).", field: "confirmation")]
+      return .refused(try await deletion(visit, mistakes: mistakes), .unprocessable)
+    }
+    _ = try await visit.send(ConsoleRequest(.delete, "users", visit.userID))
+    return .done(visit.path("users"), "Deleted", name: name)
+  }
+
+  // MARK: History
+
+  private static func history(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
+    let user = try await visit.read("users", visit.userID).json
+    var page = page(of: user, .history, visit)
+    let cursor = FormValues(visit.call.request.query)?["cursor"] ?? ""
+    let events = try await visit.read(
+      "users", visit.userID, "audit", query: [("limit", "50"), ("cursor", cursor)])
+    page.body = [
+      events.items.isEmpty
+        ? Part.empty("Nothing is recorded about this user.") : AuditPages.table(of: events.items)
+    ]
+    let pager = Part.pager(
+      first: cursor.isEmpty ? nil : visit.userPath("history"),
+      next: events.next.map { visit.userPath("history", query: [("cursor", $0)]) })
+    if let pager { page.body.append(pager) }
+    page.commands = [
+      "dossier api GET /v1/users/\(visit.userID)/audit --app \(visit.place)"
+    ]
+    return page
+  }
+}
+
+extension ConsoleVisit {
+  /// The id of the user in the path.
+  var userID: String { call.text("user").lowercased() }
+
+  /// Returns the path of a page of the user.
+  func userPath(
+    _ segments: String..., query: [(name: String, value: String)] = []
+  ) -> LocalPath {
+    .console([place, "users", userID] + segments, query: query)
+  }
+}

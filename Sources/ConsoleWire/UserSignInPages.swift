@@ -1,0 +1,227 @@
+import ConsolePages
+import Encoding
+import EventLoop
+import HTTP
+import HostedPages
+import JSON
+import Pages
+import Runtime
+import WireKit
+
+/// How a user signs in, and where the user is signed in.
+@EventLoop enum UserSignInPages {
+  private nonisolated static let path = "/console/{app}/users/{user}"
+
+  nonisolated static let routes = [
+    ConsoleVisit.page("\(path)/sign-in", "Show how a user signs in") {
+      (visit) async throws(Failure) in try await signIn(visit)
+    },
+    ConsoleVisit.form("\(path)/sign-in/reset", below: 1, "Email a user a link to a new password") {
+      (visit, _) async throws(Failure) in
+      _ = try await visit.send(
+        ConsoleRequest(.post, "users", visit.userID, "password", "reset-request"))
+      return .done(visit.userPath("sign-in"), "The email is on its way.")
+    },
+    ConsoleVisit.form(
+      "\(path)/sign-in/password", below: 1, isRecent: true, "Set the password of a user",
+      setPassword),
+    ConsoleVisit.form(
+      "\(path)/sign-in/factors", below: 1, isRecent: true, "Remove the second factors of a user"
+    ) { (visit, _) async throws(Failure) in
+      _ = try await visit.send(
+        ConsoleRequest(.delete, "users", visit.userID, "second-factors"))
+      return .done(
+        visit.userPath("sign-in"), "The second factors are removed, and an email reports it.")
+    },
+    ConsoleVisit.form("\(path)/sign-in/limits", below: 1, "Reset the limits of a user") {
+      (visit, _) async throws(Failure) in
+      var request = ConsoleRequest(.post, "rate-limits", "reset")
+      request.body = ["user_id": .string(visit.userID)]
+      _ = try await visit.send(request)
+      return .done(visit.userPath("sign-in"), "The limits of this user are reset.")
+    },
+    ConsoleVisit.form(
+      "\(path)/sign-in/unlink", below: 1, isRecent: true, "Unlink an identity of a user"
+    ) { (visit, form) async throws(Failure) in
+      let kind = form["kind"] == "passkey" ? "passkeys" : "identities"
+      _ = try await visit.send(
+        ConsoleRequest(.delete, "users", visit.userID, kind, form["identity"] ?? ""))
+      return .done(visit.userPath("sign-in"), "The user can no longer sign in that way.")
+    },
+    ConsoleVisit.page("\(path)/sessions", "List the sessions of a user") {
+      (visit) async throws(Failure) in try await sessions(visit)
+    },
+    ConsoleVisit.form("\(path)/sessions/end", below: 1, "End sessions of a user") {
+      (visit, form) async throws(Failure) in
+      var path = ["users", visit.userID, "sessions"]
+      if let session = form["session"] { path.append(session) }
+      _ = try await visit.send(ConsoleRequest(.delete, path))
+      return .done(
+        visit.userPath("sessions"),
+        form["session"] == nil ? "All sessions have ended." : "The session has ended.")
+    },
+  ]
+
+  // MARK: Sign-in
+
+  private static func signIn(
+    _ visit: ConsoleVisit, mistakes: [Mistake] = []
+  ) async throws(Failure) -> ConsolePage {
+    let user = try await visit.read("users", visit.userID).json
+    let identities = try await visit.read("users", visit.userID, "identities").items
+    let passkeys = try await visit.read("users", visit.userID, "passkeys").items
+    var page = UserPages.page(of: user, .signIn, visit)
+    page.mistakes = mistakes
+    page.body = [
+      identities.isEmpty && passkeys.isEmpty
+        ? Part.empty("This user has no way to sign in.") : table(of: identities, passkeys, visit)
+    ]
+    if visit.right >= .support {
+      var help: [Markup] = []
+      if user["email"]?.string != nil {
+        help.append(
+          Part.button(
+            "Email a link to a new password", visit.target(visit.userPath("sign-in", "reset"))))
+      }
+      help.append(
+        Part.button("Reset limits", visit.target(visit.userPath("sign-in", "limits"))))
+      page.body.append(
+        Part.card(
+          "Help the user",
+          """
+          <p>The limits end a time of waiting after wrong passwords or codes.</p>\
+          <div class="buttons">\(help)</div>
+          """))
+    }
+    if visit.right >= .admin {
+      page.body.append(
+        Part.card(
+          "Second factors",
+          """
+          <p>Removes all authenticator apps and recovery codes. An email tells the user.</p>\
+          \(Part.button(
+            "Remove second factors", visit.target(visit.userPath("sign-in", "factors"))))
+          """))
+      let field = ConsoleField(
+        "password", "New password", .password(isNew: true),
+        hint: "All sessions and API keys end, and an email tells the user.")
+      page.body.append(
+        Part.card(
+          "Set a password",
+          Part.form(
+            visit.target(visit.userPath("sign-in", "password")), isWide: true,
+            "\([field].markup(mistakes))\(Part.buttons(Part.submit("Set password")))")))
+    }
+    page.commands = [
+      "dossier api GET /v1/users/\(visit.userID)/identities --app \(visit.place)",
+      "dossier user password \(visit.userID) --app \(visit.place)",
+      "dossier user second-factors --help",
+    ]
+    return page
+  }
+
+  private static func table(
+    of identities: [JSON], _ passkeys: [JSON], _ visit: ConsoleVisit
+  ) -> Markup {
+    let mayUnlink = visit.right >= .admin
+    var columns: [ConsoleTable.Column] = [
+      .init("Method"), .init("Account"), .init("State"), .init("Since"),
+    ]
+    if mayUnlink { columns.append(.init("Action")) }
+    var table = ConsoleTable("Ways to sign in", columns)
+    func add(_ item: JSON, method: String, account: Markup, state: Markup, kind: String) {
+      var row = [Part.name(method), account, state, Part.time(item["created_at"]?.string)]
+      if mayUnlink {
+        let target = visit.target(
+          visit.userPath("sign-in", "unlink"),
+          [HiddenField("identity", item["id"]?.string ?? ""), HiddenField("kind", kind)])
+        row.append(Part.button("Unlink", target))
+      }
+      table.rows.append(row)
+    }
+    for item in identities {
+      let subject = item["subject"]?.string ?? ""
+      let method = item["connection"]?.string ?? item["provider"]?.string ?? ""
+      let isVerified = item["verified"]?.bool == true
+      add(
+        item, method: method, account: Part.address(subject),
+        state: isVerified ? Part.tag("Verified", .success) : Part.tag("Not verified"),
+        kind: "identity")
+    }
+    for item in passkeys {
+      add(
+        item, method: "passkey", account: Part.name(item["name"]?.string ?? ""), state: "",
+        kind: "passkey")
+    }
+    return table.markup
+  }
+
+  private static func setPassword(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    var request = ConsoleRequest(.put, "users", visit.userID, "password")
+    request.body = ["password": .string(form.text("password"))]
+    do throws(Failure) {
+      _ = try await visit.send(request)
+      return .done(visit.userPath("sign-in"), "The password is set, and all sessions have ended.")
+    } catch {
+      guard error.isMendable else { throw error }
+      visit.call.failure = error
+      return .refused(
+        try await signIn(visit, mistakes: error.mistakes(["password"])), .unprocessable)
+    }
+  }
+
+  // MARK: Sessions
+
+  private static func sessions(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
+    let user = try await visit.read("users", visit.userID).json
+    let cursor = FormValues(visit.call.request.query)?["cursor"] ?? ""
+    let list = try await visit.read(
+      "users", visit.userID, "sessions", query: [("limit", "50"), ("cursor", cursor)])
+    var page = UserPages.page(of: user, .sessions, visit)
+    let mayEnd = visit.right >= .support
+    page.commands = [
+      "dossier user show \(visit.userID) --app \(visit.place)",
+      "dossier user logout \(visit.userID) --app \(visit.place)",
+    ]
+    guard !list.items.isEmpty else {
+      page.body = [Part.empty("This user is not signed in anywhere.")]
+      return page
+    }
+    if mayEnd {
+      page.actions = [
+        Part.button("End all sessions", visit.target(visit.userPath("sessions", "end")))
+      ]
+    }
+    var columns: [ConsoleTable.Column] = [
+      .init("Browser or app"), .init("Device"), .init("Method", isMinor: true), .init("Address"),
+      .init("Last use"), .init("Ends", isMinor: true),
+    ]
+    if mayEnd { columns.append(.init("Action")) }
+    var table = ConsoleTable("Sessions", columns)
+    for item in list.items {
+      let agent = item["agent"]?.string ?? "Unknown"
+      var row: [Markup] = [
+        Part.name(agent.count > 60 ? "\(agent.prefix(60))…" : agent),
+        Part.identifier(item["device_id"]?.string ?? ""),
+        Part.name(item["provider"]?.string ?? ""), Part.name(item["address"]?.string ?? ""),
+        Part.time(item["refreshed_at"]?.string), Part.time(item["expires_at"]?.string),
+      ]
+      if mayEnd {
+        let id = item["id"]?.string ?? ""
+        row.append(
+          Part.button(
+            "End",
+            visit.target(visit.userPath("sessions", "end"), [HiddenField("session", id)])))
+      }
+      table.rows.append(row)
+    }
+    page.body = [table.markup]
+    let pager = Part.pager(
+      first: cursor.isEmpty ? nil : visit.userPath("sessions"),
+      next: list.next.map { visit.userPath("sessions", query: [("cursor", $0)]) })
+    if let pager { page.body.append(pager) }
+    return page
+  }
+}

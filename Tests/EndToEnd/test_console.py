@@ -1,0 +1,307 @@
+"""The console: its door, its forms and its pages, without scripts."""
+
+import json
+import re
+import unittest
+
+from console import PASSWORD, ConsoleCase
+
+
+class Door(ConsoleCase):
+    def test_the_first_link_sets_an_administrator_up(self):
+        address, link = self.link()
+        visitor = self.visitor
+        visitor.address = address
+        self.shows(visitor.open("/console"), "Sign in")
+        self.shows(visitor.open("/console/start"), "Welcome")
+        wrong = "This link has expired or was used. Make a new one: dossier administrator link ADDRESS"
+        self.shows(visitor.submit(link=link[:-4] + "AAAA"), "Welcome", wrong, status=422)
+        page = self.shows(visitor.submit(link=link), "Set up your account")
+        self.assertIn(address, page.text)
+        visitor.authenticator = self.authenticator(visitor)
+        page = visitor.submit(password=PASSWORD, code=visitor.authenticator.wrong())
+        self.shows(page, "Set up your account",
+                   "The code is wrong. Check it, or wait for the next one.", status=422)
+        page = visitor.submit(password="short", code=visitor.authenticator.code())
+        self.assertEqual(page.status, 422)
+        self.forget_steps()
+        page = visitor.submit(password=PASSWORD, code=visitor.authenticator.code())
+        self.shows(page, "Save your recovery codes")
+        self.shows(visitor.open("/console"), "Overview")
+        # The link works once.
+        other = self.new_visitor()
+        other.open("/console/start")
+        self.shows(other.submit(link=link), "Welcome", wrong, status=422)
+
+    def test_an_administrator_signs_out_and_in(self):
+        visitor = self.administrator()
+        self.shows(visitor.submit("/sign-out"), "Sign in")
+        self.shows(visitor.open("/console/default/users"), "Sign in")
+        visitor.submit(email=visitor.address, password="wrong horse battery")
+        self.shows(visitor.page, "Sign in", "Email address or password is wrong.", status=422)
+        self.shows(visitor.submit(email=visitor.address, password=PASSWORD), "Enter the code")
+        page = visitor.submit(code=visitor.authenticator.wrong())
+        self.shows(page, "Enter the code", "The code is wrong. Check it and try again.", status=422)
+        self.forget_steps()
+        # The sign-in leads back to the page.
+        page = self.shows(visitor.submit(code=visitor.authenticator.code()), "Users")
+        self.assertEqual(page.path, "/console/default/users")
+
+    def test_a_user_of_the_app_with_the_same_address_gains_nothing(self):
+        visitor = self.administrator()
+        self.expect(self.register(visitor.address, "correct horse battery"), 201)
+        stranger = self.new_visitor()
+        stranger.open("/console")
+        page = stranger.submit(email=visitor.address, password="correct horse battery")
+        self.shows(page, "Sign in", "Email address or password is wrong.", status=422)
+
+    def test_a_disabled_administrator_is_refused_at_once(self):
+        visitor = self.administrator("viewer")
+        self.site.dossier("administrator", "disable", visitor.address)
+        self.shows(visitor.open("/console/default/users"), "Sign in")
+
+    def test_a_form_after_the_end_of_the_session_is_kept(self):
+        visitor = self.administrator()
+        user = self.user()
+        visitor.open(f"/console/default/users/{user}")
+        self.site.sql("update sessions set ended_at = now()")
+        page = self.shows(visitor.submit("/profile", nickname="kept"), "Sign in")
+        page = self.shows(self.sign_in(visitor), "Send your form")
+        self.assertIsNone(self.site.dossier("user", "show", user)["nickname"])
+        page = visitor.submit("/profile")
+        self.assertIn("The profile is saved.", page.text)
+        self.assertEqual(self.site.dossier("user", "show", user)["nickname"], "kept")
+
+    def test_the_sign_in_leads_only_to_the_console(self):
+        visitor = self.administrator()
+        visitor.submit("/sign-out")
+        for target in ["//example.com/", "https://example.com/", "/u/logout", "/console@x"]:
+            visitor.open(f"/console/sign-in?next={target}")
+            self.assertEqual(visitor.form().fields["next"], "/console")
+
+    def test_pages_are_not_cached_and_not_framed(self):
+        visitor = self.administrator()
+        for path in ["/console/default", "/console/default/users", "/console/sign-in"]:
+            page = visitor.open(path)
+            self.assertEqual(page.headers["Cache-Control"], "no-store")
+            self.assertIn("frame-ancestors 'none'", page.headers["Content-Security-Policy"])
+            self.assertIn("script-src 'self'", page.headers["Content-Security-Policy"])
+            self.assertNotIn("unsafe", page.headers["Content-Security-Policy"])
+            self.assertEqual(page.headers["Cross-Origin-Opener-Policy"], "same-origin")
+            self.assertEqual(page.headers["Referrer-Policy"], "same-origin")
+
+    def test_the_assets_are_small(self):
+        page = self.visitor.open("/console/sign-in")
+        body = page.body.decode()
+        style = self.visitor.open(re.search(r'href="(/console/assets/[^"]+css)"', body)[1])
+        script = self.visitor.open(re.search(r'src="(/console/assets/[^"]+js)"', body)[1])
+        self.assertLessEqual(len(style.body), 20_000)
+        self.assertLessEqual(len(script.body), 12_000)
+        self.assertIn("immutable", style.headers["Cache-Control"])
+
+
+class Closed(ConsoleCase):
+    SETTINGS = {}
+
+    def test_without_the_setting_nothing_is_there(self):
+        for path in ["/console", "/console/sign-in", "/console/start", "/console/default/users"]:
+            self.assertEqual(self.visitor.open(path).status, 404)
+
+    def test_an_own_host_and_networks(self):
+        self.restart(DOSSIER_CONSOLE="console.example.com")
+        self.addCleanup(self.restart, DOSSIER_CONSOLE=None, DOSSIER_CONSOLE_NETWORKS=None)
+        own = self.new_visitor(host="console.example.com")
+        self.assertEqual(self.visitor.open("/console/sign-in").status, 404)
+        self.shows(own.open("/console"), "Sign in")
+        self.restart(DOSSIER_CONSOLE_NETWORKS="192.0.2.0/24")
+        self.assertEqual(own.open("/console/sign-in").status, 404)
+        # nginx passes no such field on.
+        forged = own.send("GET", "/console/sign-in", X_Forwarded_For="192.0.2.1")
+        self.assertEqual(forged.status, 404)
+        self.restart(DOSSIER_CONSOLE_NETWORKS="127.0.0.0/8 ::1/128")
+        self.shows(own.open("/console/sign-in"), "Sign in")
+
+
+class Forms(ConsoleCase):
+    def test_a_form_of_another_page_changes_nothing(self):
+        visitor, user = self.administrator(), self.user()
+        path = f"/console/default/users/{user}"
+        other = self.administrator()
+        other.open(path)
+        foreign = other.form("/block").fields["token"]
+        for origin, fields in [
+                (None, {}), ("https://evil.example", {}), ("null", {}),
+                (True, {"token": foreign}), (True, {"token": ""}), (True, {"once": ""})]:
+            visitor.open(path)
+            page = visitor.submit("/block", origin=origin, **fields)
+            self.assertEqual(page.status, 403, (origin, fields, page.text))
+        # The token of another form.
+        visitor.open(path)
+        token = visitor.form("/profile").fields["token"]
+        self.assertEqual(visitor.submit("/block", token=token).status, 403)
+        # Links change nothing.
+        for action in ["block", "verify", "metadata", "sessions/end", "sign-in/factors"]:
+            self.assertEqual(visitor.open(f"{path}/{action}").status, 405)
+        self.assertFalse(self.site.dossier("user", "show", user)["blocked"])
+
+    def test_a_second_click_gets_the_first_response(self):
+        visitor = self.administrator()
+        visitor.open("/console/default/users/new")
+        form, email = visitor.form("/new"), self.own_email()
+        answers = []
+        for _ in range(2):
+            visitor.page = type(visitor.page)(200, {}, b"", "")
+            visitor.page.forms = [form]
+            answers.append(visitor.submit(follow=False, email=email, password=""))
+        self.assertEqual([answer.status for answer in answers], [303, 303])
+        self.assertEqual(*[answer.location.split("?")[0] for answer in answers])
+        found = self.site.dossier("user", "list", "--filter", f'email = "{email}"')
+        self.assertEqual(len(found), 1)
+
+    def test_a_message_of_an_attacker_is_not_shown(self):
+        visitor = self.administrator()
+        page = visitor.open("/console/default/users?state=c29tZXRoaW5n&notice=Pay+now")
+        self.assertNotIn("Pay now", page.text)
+
+
+class Users(ConsoleCase):
+    def test_an_empty_list_and_a_new_user(self):
+        visitor = self.administrator()
+        self.site.create_app("fresh")
+        page = self.shows(visitor.open("/console/fresh/users"), "Users")
+        self.assertIn("You don't have any users yet.", page.text)
+        self.shows(visitor.open(page.links["Create user"]), "Create user")
+        page = visitor.submit("/new", email="ada@")
+        self.assertEqual(page.status, 422)
+        self.assertEqual(visitor.form("/new").fields["email"], "ada@")
+        email = self.own_email()
+        page = visitor.submit("/new", email=email, password="correct horse battery", name="Ada")
+        self.assertIn(f"Created {email}", page.text)
+        self.assertEqual(page.heading.split()[0], email)
+        self.assertIn("Not verified", page.heading)
+        fresh = {"Dossier-App": "fresh"}
+        self.expect(self.login(email, "correct horse battery", headers=fresh), 200)
+        page = visitor.open("/console/fresh/users")
+        self.assertIn(email, page.text)
+
+    def test_the_search_finds_ids_addresses_and_names(self):
+        visitor = self.administrator()
+        email = self.own_email()
+        user = self.user(email=email)
+        self.site.dossier("api", "PATCH", f"/v1/users/{user}", "-", given='{"name":"Grace Hopper"}')
+        self.assertEqual(
+            visitor.open(f"/console/default/search?q={user}").path, f"/console/default/users/{user}")
+        for query in [email, email[:12].upper(), "grace", "GRACE+Ho"]:
+            page = visitor.open(f"/console/default/search?q={query}")
+            self.assertIn(email, page.links, (query, page.text))
+        page = visitor.open("/console/default/search?q=opper")
+        self.assertIn("Text inside a word is not searched.", page.text)
+
+    def test_filters_are_in_the_address_of_the_page(self):
+        visitor = self.administrator()
+        blocked, other = self.own_email(), self.new_address()
+        user = self.user(email=blocked)
+        self.user(email=other)
+        self.site.dossier("api", "PATCH", f"/v1/users/{user}", "-", given='{"blocked":true}')
+        page = visitor.open("/console/default/users?state=blocked")
+        self.assertIn(blocked, page.links)
+        self.assertNotIn(other, page.links)
+        page = visitor.open("/console/default/users?filter=email+%3D+%22nobody%40example.com%22")
+        self.assertIn("No user matches", page.text)
+        self.assertIn("Remove filter", page.links)
+        page = visitor.open("/console/default/users?filter=color+%3D")
+        self.assertTrue(page.errors)
+        page = visitor.open("/console/default/users?from=2000-01-01&to=2999-12-31&sort=created_at")
+        self.assertIn(other, page.links)
+
+    def test_long_lists_have_pages(self):
+        visitor = self.administrator()
+        for number in range(52):
+            self.user(email=f"u{number}@pages.example.com")
+        path = "/console/default/users?filter=email_domain+%3D+%22pages.example.com%22"
+        first = visitor.open(path)
+        second = visitor.open(first.links["Next page"])
+        found = [{link for link in page.links if link.endswith("@pages.example.com")}
+                 for page in [first, second]]
+        self.assertEqual([len(part) for part in found], [50, 2])
+        self.assertFalse(found[0] & found[1])
+        self.assertNotIn("Next page", second.links)
+        self.assertIn("First page", second.links)
+
+    def test_hostile_values_are_text(self):
+        visitor = self.administrator()
+        user = self.user()
+        name = "<script>alert(1)</script> \"'&"
+        self.site.dossier("api", "PATCH", f"/v1/users/{user}", "-", given=json.dumps({"name": name}))
+        text = json.dumps({"</textarea><script>": "x" * 65_000, "\u202e": "<b>"})
+        self.site.dossier("api", "PUT", f"/v1/users/{user}/metadata", "-", given=text)
+        for path in ["/console/default/users", f"/console/default/users/{user}",
+                     f"/console/default/search?q=%3Cscript%3E"]:
+            page = visitor.open(path)
+            self.assertEqual(page.status, 200)
+            self.assertNotIn(b"<script>alert", page.body)
+            self.assertNotIn(b"</textarea><script>", page.body)
+        visitor.open(f"/console/default/users/{user}")
+        self.assertEqual(json.loads(visitor.form("/metadata").fields["user_metadata"]),
+                         json.loads(text))
+
+    def test_block_verify_and_delete(self):
+        visitor = self.administrator()
+        email = self.own_email()
+        user = self.user(email=email)
+        path = f"/console/default/users/{user}"
+        visitor.open(path)
+        self.assertIn("The user is blocked", visitor.submit("/block").text)
+        self.assertIn("Blocked", visitor.page.heading)
+        visitor.submit("/unblock")
+        self.assertNotIn("Blocked", visitor.page.heading)
+        self.assertIn("The address is verified.", visitor.submit("/verify").text)
+        self.assertIn("Verified", visitor.page.heading)
+        # The administrator has just set the account up.
+        page = visitor.open(f"{path}/delete")
+        self.assertIn("What is lost", page.text)
+        page = visitor.submit("/delete", confirmation="something")
+        self.assertEqual((page.status, page.errors), (422, [f"Type exactly {email}."]))
+        page = visitor.submit("/delete", confirmation=email.upper())
+        self.assertIn(f"Deleted {email}", page.text)
+        self.assertEqual(visitor.open(path).status, 404)
+
+    def test_dangerous_pages_ask_for_password_and_code_again(self):
+        visitor = self.administrator()
+        user = self.user()
+        self.site.sql("update sessions set authenticated_at = authenticated_at - interval '11 minutes'")
+        page = self.shows(visitor.open(f"/console/default/users/{user}/delete"), "Confirm that it is you")
+        page = visitor.submit("/confirm", password="wrong", code="000000")
+        self.assertEqual(page.status, 422)
+        self.forget_steps()
+        page = visitor.submit("/confirm", password=PASSWORD, code=visitor.authenticator.code())
+        self.assertIn("What is lost", page.text)
+
+    def test_the_tabs_of_a_user(self):
+        visitor = self.administrator()
+        email = self.own_email()
+        grant = self.expect(self.register(email, "correct horse battery"), 201).json
+        user = grant["user_id"]
+        path = f"/console/default/users/{user}"
+        page = visitor.open(f"{path}/sessions")
+        self.assertIn("127.0.0.1", page.text)
+        self.assertIn("All sessions have ended.", visitor.submit("/sessions/end").text)
+        self.assertIn("not signed in anywhere", visitor.page.text)
+        self.assertIn("password", visitor.open(f"{path}/sign-in").text)
+        page = visitor.submit("/sign-in/password", password="another horse battery")
+        self.assertIn("The password is set", page.text)
+        self.expect(self.login(email, "another horse battery"), 200)
+        visitor.open(f"{path}/properties")
+        self.assertIn("The property level is set.", visitor.submit("/properties", key="level", value="7").text)
+        self.assertIn("level", visitor.page.text)
+        self.assertIn("removed", visitor.submit("/properties/remove").text)
+        role = self.site.dossier("role", "create", "--app", "default", "editor")
+        visitor.open(f"{path}/roles")
+        self.assertIn("The user has the role.", visitor.submit("/roles", role=role["id"]).text)
+        self.assertIn("editor", visitor.page.text)
+        self.assertIn("no longer has", visitor.submit("/roles/remove").text)
+        self.assertIn("login", visitor.open(f"{path}/history").text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,241 @@
+"""The console: documents and their versions, records, settings, and what each role may do."""
+
+import json
+import re
+import unittest
+
+from console import ConsoleCase
+
+
+class Documents(ConsoleCase):
+    def setUp(self):
+        super().setUp()
+        self.visitor = self.administrator()
+        self.user_id = self.user()
+        self.path = f"/console/default/users/{self.user_id}"
+
+    def stored(self, document="metadata"):
+        return self.site.dossier("api", "GET", f"/v1/users/{self.user_id}/{document}")
+
+    def test_one_save_replaces_both_metadata(self):
+        self.visitor.open(self.path)
+        page = self.visitor.submit(
+            "/metadata", user_metadata='{"a": 1}', app_metadata='{"plan": "premium"}')
+        self.assertIn("Saved.", page.text)
+        self.assertEqual(self.stored(), {"a": 1})
+        self.assertEqual(self.stored("app-metadata"), {"plan": "premium"})
+        self.assertIn("Nothing has changed.", self.visitor.submit("/metadata").text)
+
+    def test_an_error_names_line_and_column_and_keeps_the_text(self):
+        self.visitor.open(self.path)
+        text = '{\r\n  "a": 1,\r\n  "b": }\r\n'
+        page = self.visitor.submit("/metadata", user_metadata=text)
+        self.assertEqual(page.status, 422)
+        self.assertIn("Line 3, column 8", page.errors[0])
+        self.assertIn('"b": }', self.visitor.form("/metadata").fields["user_metadata"])
+        page = self.visitor.submit("/metadata", user_metadata="[1]")
+        self.assertIn("must be an object", page.errors[0])
+        self.assertEqual(self.stored(), {})
+
+    def test_two_administrators_edit_one_document(self):
+        first, second = self.visitor, self.administrator()
+        start = {"theme": "dark", "plan": "a", "note": "x"}
+        self.site.dossier("api", "PUT", f"/v1/users/{self.user_id}/metadata", "-", given=json.dumps(start))
+        first.open(self.path)
+        second.open(self.path)
+        theirs = {**start, "theme": "light", "plan": "b"}
+        self.assertIn("Saved.", first.submit("/metadata", user_metadata=json.dumps(theirs)).text)
+        mine = {**start, "plan": "c", "note": "y"}
+        page = second.submit("/metadata", user_metadata=json.dumps(mine))
+        self.assertEqual(page.status, 412)
+        self.assertIn("user_metadata has changed since you opened it", page.text)
+        # Nothing is lost, and both are shown.
+        self.assertEqual(self.stored(), theirs)
+        self.assertEqual(json.loads(second.form("/metadata").fields["user_metadata"]), mine)
+        self.assertIn("/plan", page.text)
+        # A second save without a choice is refused like the first one.
+        self.assertEqual(second.submit("/metadata").status, 412)
+        page = second.submit("/metadata", fill="merged")
+        self.assertIn("Nothing is saved yet.", page.text)
+        self.assertEqual(self.stored(), theirs)
+        merged = json.loads(second.form("/metadata").fields["user_metadata"])
+        self.assertEqual(merged, {"theme": "light", "plan": "c", "note": "y"})
+        self.assertIn("Saved.", second.submit("/metadata").text)
+        self.assertEqual(self.stored(), merged)
+
+    def test_theirs_and_mine(self):
+        for choice, expected in [("theirs", {"a": 2}), ("mine", {"a": 3})]:
+            self.site.dossier("api", "PUT", f"/v1/users/{self.user_id}/metadata", "-", given='{"a": 1}')
+            self.visitor.open(self.path)
+            self.site.dossier("api", "PUT", f"/v1/users/{self.user_id}/metadata", "-", given='{"a": 2}')
+            self.assertEqual(self.visitor.submit("/metadata", user_metadata='{"a": 3}').status, 412)
+            self.visitor.submit("/metadata", fill=choice)
+            self.visitor.submit("/metadata")
+            self.assertEqual(self.stored(), expected)
+
+    def test_custom_data_and_its_versions(self):
+        self.settings(document_versions_kept=5)
+        page = self.visitor.open(f"{self.path}/custom-data")
+        for number in range(3):
+            self.visitor.open(f"{self.path}/custom-data")
+            self.visitor.submit("/custom-data", custom_data=json.dumps({"level": number}))
+        page = self.visitor.open(f"{self.path}/custom-data/versions")
+        self.assertIn("administrator:", page.text)
+        number = min(int(link) for link in page.links if link.isdigit())
+        page = self.visitor.open(f"{self.path}/custom-data/versions/{number}")
+        self.assertIn("From this version to the stored one", page.text)
+        page = self.visitor.submit(f"/versions/{number}")
+        self.assertIn("is restored as a new version", page.text)
+        self.assertEqual(self.stored("custom-data"), {"level": 0})
+
+    def test_without_stored_versions_the_page_leads_to_the_setting(self):
+        page = self.visitor.open(f"{self.path}/metadata/versions")
+        self.assertIn("document_versions_kept", page.text)
+        page = self.visitor.open(next(
+            link for link in page.links.values() if link.endswith("/settings/document")))
+        self.assertIn("document_versions_kept", page.text)
+
+    def test_the_profile_is_not_overwritten(self):
+        self.visitor.open(self.path)
+        self.site.dossier("api", "PATCH", f"/v1/users/{self.user_id}", "-", given='{"name": "Grace"}')
+        page = self.visitor.submit("/profile", nickname="amazing")
+        self.assertEqual(page.status, 412)
+        self.assertIn("Now it is “Grace”.", page.errors)
+        self.assertEqual(self.visitor.form("/profile").fields["nickname"], "amazing")
+        page = self.visitor.submit("/profile", name="Grace")
+        self.assertIn("The profile is saved.", page.text)
+        shown = self.site.dossier("user", "show", self.user_id)
+        self.assertEqual([shown["name"], shown["nickname"]], ["Grace", "amazing"])
+
+
+class Rights(ConsoleCase):
+    # The pages, and the least role that sees each.
+    PAGES = {
+        "/console/default": "viewer", "/console/default/users": "viewer",
+        "/console/default/users/{user}": "viewer",
+        "/console/default/users/{user}/sessions": "viewer",
+        "/console/default/users/{user}/sign-in": "viewer",
+        "/console/default/users/{user}/roles": "viewer",
+        "/console/default/users/{user}/history": "viewer",
+        "/console/default/users/{user}/custom-data": "support",
+        "/console/default/users/{user}/properties": "support",
+        "/console/default/users/{user}/metadata/versions": "support",
+        "/console/default/roles": "viewer", "/console/default/apis": "viewer",
+        "/console/default/applications": "viewer", "/console/default/connections": "viewer",
+        "/console/default/settings": "viewer", "/console/default/settings/account": "viewer",
+        "/console/default/audit": "viewer", "/console/default/indexes": "viewer",
+        "/console/default/schemas": "viewer", "/console/default/keys": "owner",
+        "/console/-/outbox": "deployment", "/console/-/apps": "viewer",
+    }
+    ROLES = ["viewer", "support", "admin", "owner", "deployment"]
+
+    def test_each_page_for_each_role(self):
+        user, commands = self.user(), set()
+        for role in self.ROLES:
+            arguments = [] if role == "deployment" else ["--app", "default"]
+            visitor = self.administrator("owner" if role == "deployment" else role, *arguments)
+            for path, least in self.PAGES.items():
+                allowed = self.ROLES.index(role) >= self.ROLES.index(least)
+                with self.subTest(role=role, path=path):
+                    page = visitor.open(path.replace("{user}", user))
+                    self.assertEqual(page.status, 200 if allowed else 403, page.text)
+                    self.assertEqual(len(re.findall(b"<h1>", page.body)), 1)
+                    commands |= set(re.findall(
+                        r"^dossier (?:[a-z][a-z-]* ){1,2}", self.commands(page), re.MULTILINE))
+        for command in sorted(commands):
+            self.site.dossier(*command.split()[1:], "--help", output="text")
+
+    def commands(self, page):
+        """Returns the commands that a page shows."""
+        return page.text.partition("Command line")[2]
+
+    def test_forms_need_the_right_of_their_operation(self):
+        viewer, support = [self.administrator(role, "--app", "default") for role in ["viewer", "support"]]
+        user = self.user()
+        path = f"/console/default/users/{user}"
+        page = viewer.open(path)
+        actions = [form.action for form in page.forms]
+        self.assertFalse([action for action in actions if path in action], actions)
+        self.assertNotIn("Delete", page.links)
+        page = support.open(path)
+        self.assertIn(f"{path}/block", [form.action for form in page.forms])
+        self.assertNotIn(f"{path}/metadata", [form.action for form in page.forms])
+        # A form that is not shown is refused too.
+        self.assertEqual(support.open(f"{path}/delete").status, 200)
+        page = support.submit("/delete", confirmation=self.site.dossier("user", "show", user)["email"])
+        self.assertEqual(page.status, 403)
+        self.assertIn("Your role (support)", page.text)
+
+    def test_an_app_of_others_is_unknown(self):
+        self.site.dossier("app", "create", "elsewhere")
+        visitor = self.administrator("owner", "--app", "default")
+        unknown = visitor.open("/console/nowhere/users")
+        other = visitor.open("/console/elsewhere/users")
+        self.assertEqual((unknown.status, other.status), (404, 404))
+        self.assertEqual(unknown.text.replace("nowhere", ""), other.text.replace("elsewhere", ""))
+        page = visitor.open("/console/-/apps")
+        self.assertNotIn("elsewhere", page.text)
+        client = self.site.dossier("client", "create", "--app", "elsewhere", "x", "kind=native")
+        self.assertEqual(visitor.open(f"/console/default/applications/{client['id']}").status, 404)
+
+
+class Records(ConsoleCase):
+    def test_an_application_from_the_form_to_its_deletion(self):
+        visitor = self.administrator()
+        page = visitor.open("/console/default/applications")
+        visitor.open(page.links["Create application"])
+        page = visitor.submit("/new", name="", kind="web")
+        self.assertEqual(page.status, 422)
+        page = visitor.submit("/new", name="Reports", kind="web")
+        self.assertIn("Created Reports", page.text)
+        self.assertIn("The secret is shown only now.", page.text)
+        path = page.path.split("?")[0]
+        self.assertNotIn("shown only now", visitor.open(path).text)
+        page = visitor.submit(path, callback_urls="https://a.example.com/cb\r\nhttps://b.example.com/cb")
+        self.assertIn("The changes are saved.", page.text)
+        shown = self.site.dossier("client", "show", path.split("/")[-1])
+        self.assertEqual(shown["callback_urls"], ["https://a.example.com/cb", "https://b.example.com/cb"])
+        page = visitor.submit(path, callback_urls="nonsense here")
+        self.assertEqual(page.status, 422)
+        self.assertIn("nonsense here", visitor.form(path).fields["callback_urls"])
+        self.assertIn("CLIENT_ID=", visitor.open(f"{path}/start").text)
+        self.assertIn("shown only now", visitor.open(path) and visitor.submit("/secret").text)
+        visitor.open(f"{path}/delete")
+        self.assertIn("Deleted Reports", visitor.submit("/delete", confirmation="Reports").text)
+        self.assertEqual(visitor.open(path).status, 404)
+
+    def test_a_record_is_not_overwritten(self):
+        visitor = self.administrator()
+        client = self.site.dossier("client", "create", "--app", "default", "Mobile", "kind=native")
+        path = f"/console/default/applications/{client['id']}"
+        visitor.open(path)
+        self.site.dossier("client", "set", client["id"], "description=theirs")
+        page = visitor.submit(path, description="mine")
+        self.assertEqual(page.status, 412)
+        self.assertIn("Now it is “theirs”.", page.errors)
+        self.assertEqual(visitor.form(path).fields["description"], "mine")
+        self.assertIn("saved", visitor.submit(path).text)
+
+    def test_settings_have_a_form_for_each_subject(self):
+        visitor = self.administrator()
+        page = visitor.open("/console/default/settings")
+        subjects = [link for link in page.links.values() if "/settings/" in link]
+        self.assertGreater(len(subjects), 10)
+        for path in subjects:
+            page = visitor.open(path)
+            self.assertEqual(page.status, 200)
+            # A form that is sent as it is changes nothing.
+            self.assertIn("Nothing has changed.", visitor.submit(path).text, path)
+        path = "/console/default/settings/account"
+        visitor.open(path)
+        page = visitor.submit(path, password_min_length="0")
+        self.assertEqual(page.status, 422)
+        self.assertEqual(len(page.errors), 1, page.errors)
+        page = visitor.submit(path, password_min_length="12")
+        self.assertIn("Saved: password_min_length.", page.text)
+        self.addCleanup(self.site.set_app, password_min_length=8)
+        self.assertEqual(self.site.dossier("app", "show")["settings"]["password_min_length"], 12)
+
+
+if __name__ == "__main__":
+    unittest.main()
