@@ -32,8 +32,15 @@ struct RecordForm {
     }
   }
 
+  /// The words of names that people write in capital letters.
+  private static let initials = [
+    "api": "API", "apis": "APIs", "cors": "CORS", "ip": "IP", "jwks": "JWKS", "jwt": "JWT",
+    "mfa": "MFA", "pkce": "PKCE", "rp": "RP", "url": "URL", "urls": "URLs",
+  ]
+
   private func label(of column: Column) -> String {
-    let words = column.name.split(separator: "_").joined(separator: " ")
+    let words = column.name.split(separator: "_").map { Self.initials[String($0)] ?? String($0) }
+      .joined(separator: " ")
     let label = labels[column.name] ?? words.prefix(1).uppercased() + words.dropFirst()
     return label.lowercased() == column.name ? label : "\(label) (\(column.name))"
   }
