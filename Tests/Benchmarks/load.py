@@ -87,7 +87,7 @@ def batches(site, users):
     """Yields the statements of each batch of users: those of the first group come first."""
     now = int(time.time())
     start = now - SECONDS
-    values = {"app": site.sql("select app_id from apps"), "users": users, "now": now,
+    values = {"app": site.sql("select app_id from apps where name = 'default'"), "users": users, "now": now,
               "start": start, "seconds": SECONDS}
     for first in range(0, users, BATCH):
         last = min(first + BATCH, users) - 1

@@ -8,35 +8,38 @@ import Testing
   init() { LoopThread.start() }
 
   private static let old = """
-    insert into users (user_id, app_id, anonymous) select repeat('1', 24), app_id, true from apps;
+    insert into users (user_id, app_id, anonymous) select repeat('1', 24), app_id, true from apps
+      where name = 'default';
     insert into audit (user_id, event_id, app_id, at, action, actor)
     select repeat('1', 24), lpad(g::text, 24, '0'), app_id, now() - interval '1 day' * (365 + g % 2), 'x',
       'user'
-    from apps, generate_series(0, 4999) g;
+    from apps, generate_series(0, 4999) g where name = 'default';
     insert into audit (user_id, event_id, app_id, action, actor)
-    select repeat('1', 24), repeat('f', 24), app_id, 'x', 'user' from apps;
+    select repeat('1', 24), repeat('f', 24), app_id, 'x', 'user' from apps where name = 'default';
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       expires_at, ended_at)
     select repeat('1', 24), lpad(g::text, 24, '0'), app_id, repeat('2', 24), 'anonymous', '', '',
       now() + interval '10 days' * (g - 4) + interval '1 hour', case g when 9 then now() - interval '31 days' end
-    from apps, generate_series(0, 9) g;
+    from apps, generate_series(0, 9) g where name = 'default';
     insert into rate_limits (app_id, subject, theoretical_arrival_at)
-    select app_id, int4send(g), now() + interval '1 hour' * (2 * g - 1) from apps,
-      generate_series(0, 1) g;
+    select app_id, int4send(g), now() + interval '1 hour' * (2 * g - 1)
+    from apps, generate_series(0, 1) g where name = 'default';
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
     values (repeat('1', 24), 'verify', '', 'a@b.c', now() - interval '1 second'),
       (repeat('1', 24), 'reset', '', 'a@b.c', now() + interval '1 hour');
     insert into authentication_flows (place, app_id, flow_id, purpose, tries, expires_at)
     select repeat('1', 24), app_id, lpad(g::text, 24, '0'), 'sign_in', 5, now() + interval '1 hour' * (g - 1.5)
-    from apps, generate_series(0, 2) g;
+    from apps, generate_series(0, 2) g where name = 'default';
     insert into authorizations (
       app_id, authorization_id, client_id, request, browser_hash, code_hash, expires_at)
     select app_id, lpad(abs(hours)::text, 24, '0'), '', '{}', '', code, now() + interval '1 hour' * hours
-    from apps, (values (1, null), (-2, null), (-25, null), (-26, ''::bytea)) as s (hours, code);
+    from apps, (values (1, null), (-2, null), (-25, null), (-26, ''::bytea)) as s (hours, code)
+    where name = 'default';
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id, reserved_until)
     select app_id, 'email', s.subject, repeat('1', 24), repeat('2', 24), s.until
     from apps, (values ('present', null), ('reserved', now() + interval '1 hour'),
-      ('free', now() - interval '1 second')) as s (subject, until);
+      ('free', now() - interval '1 second')) as s (subject, until)
+    where name = 'default';
     insert into additional_subjects (user_id, provider, subject, reserved_until)
     values (repeat('1', 24), 'auth0', 'known', null),
       (repeat('1', 24), 'email', 'reserved', now() + interval '1 hour'),

@@ -29,7 +29,8 @@ import WebTokens
 
     init(_ name: String, master: UInt8 = 7) async throws {
       connection = try await Connection.open(.patient(name))
-      app = AppID(trusted: try await connection.query("select app_id from apps").rows[0][0] ?? "")
+      let found = try await connection.query("select app_id from apps where name = 'default'")
+      app = AppID(trusted: found.rows[0][0] ?? "")
       let database = Database(.patient(name))
       database.start()
       self.database = database

@@ -36,6 +36,7 @@ import Testing
         """
         insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at)
         select $1, app_id, 'code', $2::bytea, now() + interval '1 hour' from apps
+        where name = 'default'
         """,
         [id, "\\x" + String(hexadecimal: sealed)]
       )

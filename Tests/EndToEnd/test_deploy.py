@@ -80,9 +80,9 @@ class Deploy(Case):
             """, self.data, port, stderr=subprocess.PIPE, timeout=120)
         self.assertEqual(started.returncode, 0, started.stderr)
         asked = subprocess.run(
-            [ROOT / "deploy/psql", "--data", self.data, "-Atc", "select name from apps"],
+            [ROOT / "deploy/psql", "--data", self.data, "-Atc", "select name from apps order by name"],
             capture_output=True, text=True)
-        self.assertEqual((asked.stdout, asked.stderr), ("default\n", ""))
+        self.assertEqual((asked.stdout, asked.stderr), ("default\noperators\n", ""))
         for log in ["dossierd.log", "nginx-error.log", "postgres-log/log"]:
             self.assertEqual(described(self.data / log)[0], 0o640, log)
         for index in range(2):

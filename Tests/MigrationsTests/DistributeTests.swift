@@ -48,7 +48,8 @@ struct DistributeTests {
     try await space.sql(
       """
       insert into users (user_id, app_id, anonymous)
-      select new_object_id(), app_id, true from apps, generate_series(1, 100);
+      select new_object_id(), app_id, true from apps, generate_series(1, 100)
+      where name = 'default';
       insert into passwords (user_id, hash) select user_id, 'x' from users
       """)
     let plan = try await space.run("distribute", "--dry-run", "--shards", "8").output
