@@ -51,7 +51,7 @@ package struct ConsoleSession: RowDecodable {
 
 /// Sign-in of administrators at the console.
 ///
-/// All functions take the context of a request for any app, and act in the app of administrators.
+/// All functions take the context of a request of any app, and act in the app of administrators.
 @EventLoop package enum ConsoleSessions {
   /// Signs an administrator in by address and password, as far as the second step.
   ///
