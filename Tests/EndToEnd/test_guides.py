@@ -185,6 +185,11 @@ class Output(Administration):
         for what in ["settings", "database", "writes", "connections", "clock", "mail queue", "hosts"]:
             self.assertRegex(said, rf"(?m)^{what} +-$")
 
+    def test_an_administrator_gets_a_link(self):
+        script, = guide.commands("Add administrators")
+        said = self.run_script(script)
+        self.assertRegex(said, r"/console/start#ds_admin_[\w-]+")
+
     def test_users_are_imported_and_exported(self):
         script, = guide.commands("Import and export users")
         self.assertRegex(self.run_script(script), r"(?m)^created +2$")
