@@ -229,7 +229,7 @@ import Testing
     }
     let port = try await TestServer.run("web") { $0.port }
     #expect(isUnreachable(await error("https://127.0.0.1:\(port)/", local)))
-    #expect(isUnreachable(await error("https://nowhere.invalid/", HTTPSourceSettings())))
+    #expect(isUnreachable(await error("https://nowhere.invalid/", local)))
   }
 
   @Test func `neither the environment's proxy nor a netrc is used`() async throws {
