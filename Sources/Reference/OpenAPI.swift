@@ -117,11 +117,14 @@ struct OpenAPI {
     _ name: String, _ place: String, _ field: String, _ shape: Shape, _ says: String,
     isRequired: Bool = false
   ) -> JSON {
-    parameters[name] = Self.object([
+    let parameter = Self.object([
       "name": .string(field), "in": .string(place), "description": .string(says.sentence),
       "schema": shape.reference,
       "required": isRequired ? true : nil,
     ])
+    // Another operation may have a parameter of the same name with another meaning.
+    if let known = parameters[name], known != parameter { return parameter }
+    parameters[name] = parameter
     return ["$ref": .string("#/components/parameters/\(name)")]
   }
 
