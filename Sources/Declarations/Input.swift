@@ -71,8 +71,8 @@ extension Operation {
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response
   ) {
     self.init(
-      method, pattern, access: access, takes: input.undecoded,
-      versions: versions, gives: gives, refuses: refuses, summary: summary
+      method, pattern, access: access, takes: input.undecoded, versions: versions, gives: gives,
+      refuses: refuses, summary: summary
     ) { (call) async throws(Failure) in
       let values = try input.read(call)
       return try await handler(call, repeat each values)

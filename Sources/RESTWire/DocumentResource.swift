@@ -127,8 +127,8 @@ struct DocumentResource: Sendable {
 
   private func reading(_ base: BasePath) -> Operation {
     Operation(
-      .get, "\(base.prefix)/\(path)", access: base.read, versions: .read,
-      gives: [.ok(answered)], summary: "Read the \(name)", read
+      .get, "\(base.prefix)/\(path)", access: base.read, versions: .read, gives: [.ok(answered)],
+      summary: "Read the \(name)", read
     ).needing(.support)
   }
 
@@ -141,8 +141,8 @@ struct DocumentResource: Sendable {
         summary: "List the stored versions of the \(name), the newest first", listVersions
       ).needing(.support),
       Operation(
-        .get, "\(pattern)/{version}", access: base.read, versions: .read,
-        gives: [.ok(answered)], summary: "Read an earlier version of the \(name)", readVersion
+        .get, "\(pattern)/{version}", access: base.read, versions: .read, gives: [.ok(answered)],
+        summary: "Read an earlier version of the \(name)", readVersion
       ).needing(.support),
     ]
   }

@@ -92,8 +92,7 @@ import WireKit
         try await list(call)
       },
       Operation(
-        .delete, "\(pattern)/{identity}", access: base.write,
-        gives: [.noContent],
+        .delete, "\(pattern)/{identity}", access: base.write, gives: [.noContent],
         refuses: [.lastIdentity], summary: "Unlink an identity, except the last one", unlink
       ).needing(stepUp: true),
     ]

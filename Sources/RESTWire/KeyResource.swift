@@ -39,8 +39,7 @@ import WireKit
       return try await list(call)
     }.needing(.owner, stepUp: true),
     Operation(
-      .delete, "/v1/keys/{key}", access: .operator,
-      gives: [.noContent],
+      .delete, "/v1/keys/{key}", access: .operator, gives: [.noContent],
       summary: "Remove a signing key that has leaked; the tokens that it signed are refused"
     ) { (call) async throws(Failure) in
       try await SigningKeys.remove(call.text("key"), of: call.namedApp.id, call.context)

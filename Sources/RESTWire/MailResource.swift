@@ -11,8 +11,7 @@ import WireKit
 @EventLoop enum MailResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get, "/v1/mails", access: .operator, takes: .query(.limit, .cursor),
-      gives: [.ok(.mails)],
+      .get, "/v1/mails", access: .operator, takes: .query(.limit, .cursor), gives: [.ok(.mails)],
       summary: "List the mail of all apps that waits for the relay, the oldest first"
     ) { (call) async throws(Failure) in
       let query = try ListQuery(call.request.query)
@@ -26,8 +25,7 @@ import WireKit
       response(try await Outbox.retry(nil, call.context))
     }.needing(.deployment),
     Operation(
-      .post, "/v1/mails/{mail}/retry", access: .operator,
-      gives: [.ok(.mailCount)],
+      .post, "/v1/mails/{mail}/retry", access: .operator, gives: [.ok(.mailCount)],
       summary: "Try a mail again at once, also an abandoned one"
     ) { (call) async throws(Failure) in
       response(try await Outbox.retry(call.captured("mail"), call.context))

@@ -155,8 +155,7 @@ import WireKit
         Response(.ok, list: try await Passkeys.list(of: call.user, call.context), \.json)
       },
       Operation(
-        .delete, "\(pattern)/{identity}", access: base.write,
-        gives: [.noContent],
+        .delete, "\(pattern)/{identity}", access: base.write, gives: [.noContent],
         refuses: [.lastIdentity],
         summary: "Remove a passkey, and end the other sessions that it signed in"
       ) { (call) async throws(Failure) in

@@ -16,8 +16,8 @@ import WireKit
     let pattern = "\(base.prefix)/properties"
     return [
       Operation(
-        .get, pattern, access: base.read, takes: .query(.versions),
-        versions: .read, gives: [.ok(.propertiesOrVersions)],
+        .get, pattern, access: base.read, takes: .query(.versions), versions: .read,
+        gives: [.ok(.propertiesOrVersions)],
         summary: "Read all properties, with their versions if versions=true"
       ) { (call) async throws(Failure) in
         let withVersions = try call.wantsVersions
@@ -29,8 +29,8 @@ import WireKit
       bulk(.put, base, "Replace all properties", PropertyChange.replace),
       bulk(.patch, base, "Set some properties; null removes one", PropertyChange.merge),
       Operation(
-        .get, "\(pattern)/{key}", access: base.read, versions: .tagged,
-        gives: [.ok(.property)], summary: "Read a property and its version"
+        .get, "\(pattern)/{key}", access: base.read, versions: .tagged, gives: [.ok(.property)],
+        summary: "Read a property and its version"
       ) { (call) async throws(Failure) in
         try one(call, await Properties.read(of: call.user, call.context))
       }.needing(.support),

@@ -57,8 +57,7 @@ import WireKit
         return Response(.ok, list: records, \.json)
       }.needing(right),
       Operation(
-        .post, all, access: .operator,
-        takes: .body(.json(limit: bodyLimit), R.description),
+        .post, all, access: .operator, takes: .body(.json(limit: bodyLimit), R.description),
         gives: [.created(R.made, "The \(words.one).", fields: [.location])],
         refuses: [R.taken],
         summary: "Create: \(words.meaning)"
@@ -78,9 +77,8 @@ import WireKit
         response(.ok, try await R.table.find(key(in: call), of: app(of: call), call.context))
       }.needing(right),
       Operation(
-        .patch, one, access: .operator,
-        takes: .body(.mergePatch(limit: bodyLimit), R.patch), versions: .write,
-        gives: [.ok(R.shape)], refuses: [R.missing, R.taken] + refused,
+        .patch, one, access: .operator, takes: .body(.mergePatch(limit: bodyLimit), R.patch),
+        versions: .write, gives: [.ok(R.shape)], refuses: [R.missing, R.taken] + refused,
         summary: "Change the \(words.one); null resets a member, or removes a member of an object"
       ) { (call) async throws(Failure) in
         let patch = RecordPatch(try call.json.objectOfBody)
@@ -89,8 +87,7 @@ import WireKit
         return response(.ok, changed)
       }.needing(right, stepUp: right != nil),
       Operation(
-        .delete, one, access: .operator,
-        takes: forcedDelete == nil ? .none : .query(.force),
+        .delete, one, access: .operator, takes: forcedDelete == nil ? .none : .query(.force),
         gives: [.noContent], refuses: [R.missing] + kept, summary: "Delete the \(words.one)"
       ) { (call) async throws(Failure) in
         var delete = delete

@@ -46,8 +46,8 @@ import WireKit
         return Response(.noContent)
       }.needing(.support),
       Operation(
-        .delete, "\(pattern)/{session}", access: base.write,
-        gives: [.noContent], summary: "End a session"
+        .delete, "\(pattern)/{session}", access: base.write, gives: [.noContent],
+        summary: "End a session"
       ) {
         (call) async throws(Failure) in
         try await Sessions.end(call.captured("session"), by: call.user, call.context)

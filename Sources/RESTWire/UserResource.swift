@@ -54,8 +54,8 @@ import WireKit
       patch
     ).needing(.support),
     Operation(
-      .delete, "/v1/users/{user}", access: .client(scope: Scopes.deleteUsers),
-      versions: .write, gives: [.noContent], summary: "Delete a user and all its data"
+      .delete, "/v1/users/{user}", access: .client(scope: Scopes.deleteUsers), versions: .write,
+      gives: [.noContent], summary: "Delete a user and all its data"
     ) { (call) async throws(Failure) in
       try await Users.delete(call.captured("user"), if: call.condition, call.context)
       return Response(.noContent)
