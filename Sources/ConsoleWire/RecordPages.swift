@@ -74,7 +74,7 @@ import WireKit
   /// - Throws: `.notFound` if it belongs to another app.
   func read(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleAnswer {
     let answer = try await visit.read(resource, id(visit))
-    if !words.isOfNamedApp, answer.json["app"]?.string != visit.app { throw .notFound }
+    if words.app != .selection, answer.json["app"]?.string != visit.app { throw .notFound }
     return answer
   }
 
@@ -86,7 +86,7 @@ import WireKit
 
   private func list(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
     let query: [(name: String, value: String)] =
-      words.isOfNamedApp ? [] : [("app", visit.place)]
+      words.app == .selection ? [] : [("app", visit.place)]
     let items = try await visit.read(resource, query: query).items
     var page = ConsolePage(section.label, section: section)
     if visit.right >= .admin {
@@ -161,7 +161,7 @@ import WireKit
     guard mistakes.isEmpty else {
       return .refused(newPage(visit, form, mistakes: mistakes), .unprocessable)
     }
-    if !words.isOfNamedApp { body["app"] = .string(visit.place) }
+    if words.app != .selection { body["app"] = .string(visit.place) }
     var request = ConsoleRequest(.post, resource)
     request.body = .object(body)
     do throws(Failure) {
@@ -250,7 +250,7 @@ import WireKit
     }
     page.commands = [
       "dossier \(words.command) show \(id(visit))"
-        + (words.isOfNamedApp ? " --app \(visit.place)" : "")
+        + (words.app == .selection ? " --app \(visit.place)" : "")
     ]
     return page
   }

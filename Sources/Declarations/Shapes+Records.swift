@@ -19,8 +19,8 @@ extension Record {
   private static var members: [(key: String, value: Shape)] {
     var members: [(key: String, value: Shape)] = []
     if table.hasID { members.append((key: "id", value: .parameter(words.parameter))) }
-    if words.hasApp {
-      members.append((key: "app", value: words.mayLackApp ? .slug.orNull : .slug))
+    if words.app != .nothing {
+      members.append((key: "app", value: words.app == .memberOrNull ? .slug.orNull : .slug))
     }
     for column in table.shape.columns
     where !column.has(.secret) && !(table.hasID && column.name == table.keyName) {
@@ -37,13 +37,13 @@ extension Record {
 
   /// The body that creates a record.
   package static var description: Shape {
-    var (required, optional): ([(key: String, value: Shape)], [(key: String, value: Shape)]) =
-      words.isOfNamedApp || !words.hasApp ? ([], []) : ([(key: "app", value: appOfNew)], [])
+    var required = appOfNew.map { [(key: "app", value: $0)] } ?? []
+    var optional: [(key: String, value: Shape)] = []
+    var example = JSONObject(required.isEmpty ? [] : [("app", "default")])
     for column in table.shape.columns {
       let member = (key: column.name, value: taken(column))
       if column.has(.required) { required.append(member) } else { optional.append(member) }
     }
-    var example = JSONObject(words.isOfNamedApp || !words.hasApp ? [] : [("app", "default")])
     for column in table.shape.columns {
       if let value = column.example { example[column.name] = value }
     }
@@ -52,9 +52,13 @@ extension Record {
       .like(.object(example))
   }
 
-  private static var appOfNew: Shape {
-    words.mayLackApp
-      ? .slug.orNull.saying("null makes it one of the operator, for all apps") : .slug
+  /// The member `app` of a new record; nil if none names the app.
+  private static var appOfNew: Shape? {
+    switch words.app {
+    case .member: .slug
+    case .memberOrNull: .slug.orNull.saying("null makes it one of the operator, for all apps")
+    case .selection, .nothing: nil
+    }
   }
 
   /// The merge patch that changes a record.

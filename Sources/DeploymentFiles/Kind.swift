@@ -102,7 +102,7 @@ extension Kind {
       section: section, noun: R.words.one, path: R.words.path, key: key,
       id: isKeyed ? R.table.keyName : "id",
       shape: RecordShape(R.table.shape.parts + (scopes.map { [$0.part] } ?? [])),
-      app: R.words.isOfNamedApp ? .field : .member, settings: settings, scopes: scopes?.name,
+      app: R.words.app == .selection ? .field : .member, settings: settings, scopes: scopes?.name,
       initial: initial, takesNull: true, provided: provided)
   }
 }

@@ -143,7 +143,7 @@ package struct ConnectionRecord: OwnedRecord {
 
   package static let words = RecordWords(
     command: "connection", type: "Connection", one: "connection", many: "connections",
-    isOfNamedApp: true,
+    app: .selection,
     "A service to which an app sends its users to sign in, such as Google.",
     consequence: "Its users stay, and cannot sign in by it until it is back, under any name.")
 

@@ -27,7 +27,7 @@ package struct RoleRecord: OwnedRecord {
   }
 
   package static let words = RecordWords(
-    command: "role", type: "Role", one: "role", many: "roles", isOfNamedApp: true,
+    command: "role", type: "Role", one: "role", many: "roles", app: .selection,
     "A named set of permissions, which users can have.",
     consequence: "Its users lose it. Their tokens keep its permissions until they expire.")
 

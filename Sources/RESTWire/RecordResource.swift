@@ -44,14 +44,16 @@ import WireKit
     refusing refused: [Failure] = []
   ) -> [Operation] {
     let (all, one) = (words.path, "\(words.path)/{\(words.parameter)}")
-    let selects = words.isOfNamedApp
-    let of = selects ? " of the app" : " of all apps, or of one"
+    let (reach, namesApp) =
+      switch words.app {
+      case .selection: (" of the app", false)
+      case .member, .memberOrNull: (" of all apps, or of one", true)
+      case .nothing: ("", false)
+      }
     return [
       Operation(
-        .get, all, access: .operator,
-        takes: selects || !words.hasApp ? .none : .query(.app),
-        gives: [.ok(.list(of: R.shape))],
-        summary: "List the \(words.many)\(words.hasApp ? of : "")"
+        .get, all, access: .operator, takes: namesApp ? .query(.app) : .none,
+        gives: [.ok(.list(of: R.shape))], summary: "List the \(words.many)\(reach)"
       ) { (call) async throws(Failure) in
         let records = try await R.table.list(of: app(ofListIn: call), call.context)
         return Response(.ok, list: records, \.json)
@@ -102,9 +104,11 @@ import WireKit
 
   /// Returns the app whose records a list has; nil for all.
   private static func app(ofListIn call: Call) async throws(Failure) -> AppID? {
-    guard words.hasApp else { return nil }
-    if words.isOfNamedApp { return try call.namedApp.id }
-    return try await AuditResource.app(in: call)?.id
+    switch words.app {
+    case .selection: try call.namedApp.id
+    case .member, .memberOrNull: try await AuditResource.app(in: call)?.id
+    case .nothing: nil
+    }
   }
 
   /// Returns the app of a creation, which the request or the member `app` names; nil for a null, and
@@ -114,11 +118,14 @@ import WireKit
   private static func app(
     ofNew members: inout JSONObject, _ call: Call
   ) async throws(Failure) -> App? {
-    guard words.hasApp else { return nil }
-    if words.isOfNamedApp { return try call.namedApp }
+    switch words.app {
+    case .selection: return try call.namedApp
+    case .nothing: return nil
+    case .member, .memberOrNull: break
+    }
     let named = members["app"]
     members["app"] = nil
-    if words.mayLackApp, named == .null {
+    if words.app == .memberOrNull, named == .null {
       try call.context.require(.deployment)
       return nil
     }
@@ -144,8 +151,11 @@ import WireKit
   /// Returns the app in which a key is unique, or the only one that an administrator sees; nil for the
   /// deployment.
   private static func app(of call: Call) throws(Failure) -> AppID? {
-    guard words.hasApp else { return nil }
-    return words.isOfNamedApp ? try call.namedApp.id : try call.onlyApp?.id
+    switch words.app {
+    case .selection: try call.namedApp.id
+    case .member, .memberOrNull: try call.onlyApp?.id
+    case .nothing: nil
+    }
   }
 
   /// Returns the key in the path: an id in any case, or a name.

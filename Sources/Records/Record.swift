@@ -134,20 +134,26 @@ package struct RecordWords: Sendable {
   package let meaning: String
   /// The effect of its deletion, in a sentence or two.
   package let consequence: String
-  /// Whether routes and commands select its app apart, since its key is unique in the app only.
-  package let isOfNamedApp: Bool
-  /// Whether it may be the operator's, for all apps.
-  package let mayLackApp: Bool
-  /// Whether it has an app at all.
-  package let hasApp: Bool
+  package let app: AppPlace
+
+  /// The place in which a request names the app of a record.
+  package enum AppPlace: Sendable {
+    /// Apart, as routes and commands select an app, since the key is unique in the app only.
+    case selection
+    /// The member `app` of a new record.
+    case member
+    /// The member `app` too; a null makes a record of the operator, for all apps.
+    case memberOrNull
+    /// No place: it belongs to no app.
+    case nothing
+  }
 
   package init(
-    command: String, type: String, one: String, many: String, isOfNamedApp: Bool,
-    mayLackApp: Bool = false, hasApp: Bool = true, _ meaning: String, consequence: String
+    command: String, type: String, one: String, many: String, app: AppPlace, _ meaning: String,
+    consequence: String
   ) {
     (self.command, self.type, self.one, self.many) = (command, type, one, many)
-    (self.isOfNamedApp, self.mayLackApp, self.meaning) = (isOfNamedApp, mayLackApp, meaning)
-    (self.consequence, self.hasApp) = (consequence, hasApp)
+    (self.app, self.meaning, self.consequence) = (app, meaning, consequence)
   }
 
   package var path: String { "/v1/\(command)s" }

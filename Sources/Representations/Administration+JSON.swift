@@ -36,7 +36,7 @@ extension Stored {
     let values = values
     var object = JSONObject()
     if R.table.hasID { object["id"] = .string(key) }
-    if R.words.hasApp { object["app"] = app.isEmpty ? .null : .string(appName) }
+    if R.words.app != .nothing { object["app"] = app.isEmpty ? .null : .string(appName) }
     for (name, value) in values { object[name] = value }
     for member in R.derived { object[member.name] = member.value(self) }
     object["version"] = .number(JSONNumber(version))

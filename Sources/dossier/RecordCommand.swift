@@ -77,7 +77,7 @@ extension RecordCommand {
       name: .customLong("operator"),
       help: ArgumentHelp(
         "Creates one of the operator, with full access to all apps.",
-        visibility: Of.words.mayLackApp ? .default : .private))
+        visibility: Of.words.app == .memberOrNull ? .default : .private))
     var isOperator = false
 
     @Argument(help: ArgumentHelp(stringLiteral: "\(Of.first.meaning)."))
@@ -87,7 +87,7 @@ extension RecordCommand {
     var attributes: [NamedValue] = []
 
     func validate() throws {
-      guard !isOperator || options.app == nil && Of.words.mayLackApp else {
+      guard !isOperator || options.app == nil && Of.words.app == .memberOrNull else {
         throw ValidationError("\(Of.nounPhrase) of the operator belongs to no app: omit --app.")
       }
     }
@@ -96,7 +96,7 @@ extension RecordCommand {
     func body(in app: String) throws(CommandFailure) -> JSONObject {
       var body = try Of.table.shape.patch(of: attributes)
       body[Of.first.name] = .string(name)
-      if !Of.words.isOfNamedApp { body["app"] = isOperator ? .null : .string(app) }
+      if Of.words.app != .selection { body["app"] = isOperator ? .null : .string(app) }
       return body
     }
 
@@ -106,7 +106,8 @@ extension RecordCommand {
         // Before the write, since a failure after it would lose a secret.
         let preface = try await Of.preface(of: .object(body), context)
         let made = try await context.send(
-          .post, Of.words.path, .json(.object(body)), to: Of.words.isOfNamedApp ? options.app : nil)
+          .post, Of.words.path, .json(.object(body)),
+          to: Of.words.app == .selection ? options.app : nil)
         let (addendum, remark) = try await Of.addendum(to: made, in: options.app, context)
         return CommandOutput(
           made.after(preface).before(addendum),
@@ -119,7 +120,8 @@ extension RecordCommand {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the \(Of.words.many) of \(Of.words.isOfNamedApp ? "" : "all apps, or of ")"
+        abstract:
+          "Lists the \(Of.words.many) of \(Of.words.app == .selection ? "" : "all apps, or of ")"
           + "an app.")
     }
     @OptionGroup var options: AppOptions
@@ -129,7 +131,7 @@ extension RecordCommand {
       let derived = Of.derived.filter(\.isListed).map(\.name)
       let columns =
         (Of.table.hasID ? ["id"] : []) + ["app"] + shown.map(\.name) + derived + ["created_at"]
-      if Of.words.isOfNamedApp {
+      if Of.words.app == .selection {
         options.send(.get, Of.words.path, columns: columns)
       } else {
         let query = options.app.map { "?app=\(segment($0))" } ?? ""
@@ -262,9 +264,9 @@ extension CommandContext {
     of key: String, as record: R.Type, in app: String?
   ) async throws(CommandFailure) -> String {
     guard R.table.hasID else { return key }
-    let query = R.words.isOfNamedApp ? "" : app.map { "?app=\(segment($0))" } ?? ""
+    let query = R.words.app == .selection ? "" : app.map { "?app=\(segment($0))" } ?? ""
     let list = try await send(
-      .get, R.words.path + query, to: R.words.isOfNamedApp ? app : nil)
+      .get, R.words.path + query, to: R.words.app == .selection ? app : nil)
     let records = list.array ?? []
     func has(_ name: String, _ record: JSON) -> Bool {
       record[name]?.string?.hasSameBytes(as: key) == true

@@ -26,7 +26,7 @@ struct Lantern: OwnedRecord {
   }
 
   static let words = RecordWords(
-    command: "lantern", type: "Lantern", one: "lantern", many: "lanterns", isOfNamedApp: true,
+    command: "lantern", type: "Lantern", one: "lantern", many: "lanterns", app: .selection,
     "A lantern of the garden.", consequence: "The garden is dark.")
   static let table = RecordTable<Lantern>(
     "lanterns", key: "name", own: [.text("name")],

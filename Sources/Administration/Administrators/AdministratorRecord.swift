@@ -53,7 +53,7 @@ package struct AdministratorRecord: OwnedRecord {
 
   package static let words = RecordWords(
     command: "administrator", type: "Administrator", one: "administrator", many: "administrators",
-    isOfNamedApp: false, hasApp: false, "A person who may use the console.",
+    app: .nothing, "A person who may use the console.",
     consequence: "The next request of the administrator is refused. The audit log keeps the id.")
 
   package static let table = RecordTable<AdministratorRecord>(

@@ -47,8 +47,8 @@ package struct ClientRecord: OwnedRecord {
   }
 
   package static let words = RecordWords(
-    command: "client", type: "Client", one: "client", many: "clients", isOfNamedApp: false,
-    mayLackApp: true, "An OAuth client: a program that signs users in, or a back end.",
+    command: "client", type: "Client", one: "client", many: "clients", app: .memberOrNull,
+    "An OAuth client: a program that signs users in, or a back end.",
     consequence: "Its next request is refused, its sessions end, and its grants go with it.")
 
   package static let shownOnce: String? =

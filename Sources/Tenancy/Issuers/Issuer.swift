@@ -62,7 +62,7 @@ package struct IssuerRecord: OwnedRecord {
   }
 
   package static let words = RecordWords(
-    command: "issuer", type: "Issuer", one: "issuer", many: "issuers", isOfNamedApp: true,
+    command: "issuer", type: "Issuer", one: "issuer", many: "issuers", app: .selection,
     "An issuer whose tokens (JWT) sign users in to an app.",
     consequence: "Its users stay, and cannot sign in by it until it is back, under any name.")
 

@@ -57,7 +57,7 @@ package struct ResourceServerRecord: OwnedRecord {
 
   package static let words = RecordWords(
     command: "resource-server", type: "ResourceServer", one: "API", many: "APIs",
-    isOfNamedApp: false, "An API that access tokens are for.",
+    app: .member, "An API that access tokens are for.",
     consequence: "The grants of clients go with it. Its tokens stay valid until they expire.")
 
   package static let table = RecordTable<ResourceServerRecord>(
