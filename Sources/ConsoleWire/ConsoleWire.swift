@@ -19,10 +19,7 @@ package struct ConsoleWire: Wire {
       + PropertyPages.routes + ApplicationPages.routes + RecordSections.routes
       + SettingPages.routes + AuditPages.routes + DeploymentPages.routes
     return (AssetPages.routes + pages).map { route in
-      Route(
-        route.method, route.pattern, access: route.access, body: route.body,
-        issuesSecrets: route.issuesSecrets, isCrossOrigin: false, summary: route.summary
-      ) { (call) async throws(Failure) in
+      route.ofPage { (call) async throws(Failure) in
         guard call.context.dependencies[Console.self].isOpen(to: call) else {
           throw .routeNotFound
         }
@@ -87,10 +84,7 @@ enum ConsoleResponses {
   static func response(_ html: String, _ status: Status) -> Response {
     var response = Response(status)
     response.body = Array(html.utf8)
-    response.add(.contentType, literal: "text/html; charset=utf-8")
-    response.add(.contentSecurityPolicy, PageHeaders.strictPolicy)
-    response.add(.cacheControl, literal: "no-store")
-    response.add(.referrerPolicy, literal: "same-origin")
+    response.add(.strict)
     response.add(line: "Cross-Origin-Opener-Policy: same-origin\r\n")
     return response
   }

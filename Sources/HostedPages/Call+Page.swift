@@ -42,9 +42,7 @@ extension Call {
     var response = Response(status)
     response.body = Array(pages.renderer.html(page, view).utf8)
     response.add(.contentLanguage, catalog.language)
-    for field in pages.renderer.headers(of: page).fields {
-      response.add(FieldName(field.name), field.value)
-    }
+    response.add(pages.renderer.headers(of: page))
     if let chosen = chosenLanguage {
       response.add(
         .setCookie,
@@ -198,6 +196,13 @@ extension Call {
   /// Returns a redirect to the page of a form, which then shows the errors.
   package func redirect(to path: LocalPath, showing state: PageState) throws(Failure) -> Response {
     redirect(to: try state.path(path, self))
+  }
+}
+
+extension Response {
+  /// Adds the header fields of a page.
+  package mutating func add(_ headers: PageHeaders) {
+    for field in headers.fields { add(FieldName(field.name), field.value) }
   }
 }
 

@@ -44,6 +44,12 @@ package struct PageHeaders: Sendable, Hashable {
 
   /// The policy of pages that use only files and forms of this server.
   package static let strictPolicy = policy()
+  /// The fields of such pages.
+  package static let strict = PageHeaders(strictPolicy)
+
+  private init(_ contentSecurityPolicy: String) {
+    self.contentSecurityPolicy = contentSecurityPolicy
+  }
 
   private static func policy(
     scripts: [String] = ["'self'"], images: [String] = ["'self'"], connects: Bool = true,

@@ -18,9 +18,9 @@ package struct Route: Sendable {
   /// Whether the response contains one-time values: tokens of a new session, or secrets.
   package let issuesSecrets: Bool
   /// Whether pages of allowed origins may read the response.
-  package let isCrossOrigin: Bool
+  package private(set) var isCrossOrigin: Bool
   package let summary: String
-  package let handler: Handler
+  package private(set) var handler: Handler
 
   /// Creates a route.
   ///
@@ -65,6 +65,13 @@ package struct Route: Sendable {
     var route = self
     if access.isOfPrograms { route.right = right ?? self.right }
     route.needsStepUp = stepUp
+    return route
+  }
+
+  /// Returns the route of a page, which no page of another origin reads, with other work.
+  package func ofPage(_ handler: @escaping Handler) -> Route {
+    var route = self
+    (route.isCrossOrigin, route.handler) = (false, handler)
     return route
   }
 

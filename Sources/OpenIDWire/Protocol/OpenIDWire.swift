@@ -63,10 +63,7 @@ enum PageRoutes {
     let pages = MailLinkPages.routes + SignInPages.routes + AccountRoutes.routes
     return AssetRoutes.routes + AvatarRoutes.routes
       + pages.map { route in
-        Route(
-          route.method, route.pattern, access: route.access, body: route.body, isCrossOrigin: false,
-          summary: route.summary
-        ) { (call) async throws(Failure) in
+        route.ofPage { (call) async throws(Failure) in
           await call.findProfileLanguage()
           call.mailInLanguageOfPage()
           return try await route.handler(call)
