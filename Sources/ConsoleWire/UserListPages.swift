@@ -1,3 +1,4 @@
+import Administration
 import ConsolePages
 import Encoding
 import EventLoop
@@ -264,7 +265,7 @@ struct UserFilter {
 
   /// The flags of the command.
   var flags: String {
-    let filter = text.isEmpty ? "" : " --filter '\(text.replacing("'", with: "'\\''"))'"
+    let filter = text.isEmpty ? "" : " --filter \(CommandLineText.quoted(text))"
     return filter + (sort.isEmpty ? "" : " --sort \(sort)")
   }
 

@@ -54,11 +54,7 @@ import Tenancy
     _ token: String, _ context: RequestContext
   ) async throws(Failure) -> (email: String, enrollment: SecondFactors.Enrollment) {
     let context = try await context.inAppOfAdministrators()
-    let credential = try await credential(token, context)
-    let (user, hash) = (credential.owner(as: UserID.self), credential.hash(context.keys.master))
-    let found = try await context.read(
-      AdministratorLinkQueries.find, user, hash, on: .exclusive)
-    guard let email = found.first else { throw try await refusal(context) }
+    let (user, _, email) = try await administrator(of: token, context)
     let enrollment = try await context.transaction { transaction async throws(Failure) in
       _ = transaction.send(SessionsQueries.lockUser, user)
       return try await SecondFactors.begin(of: user, in: transaction)
@@ -76,11 +72,7 @@ import Tenancy
     _ token: String, password: String, code: String, _ context: RequestContext
   ) async throws(Failure) -> (session: ConsoleSession, recoveryCodes: [String]) {
     let context = try await context.inAppOfAdministrators()
-    let credential = try await credential(token, context)
-    let (user, hash) = (credential.owner(as: UserID.self), credential.hash(context.keys.master))
-    let found = try await context.read(
-      AdministratorLinkQueries.find, user, hash, on: .exclusive)
-    guard let email = found.first else { throw try await refusal(context) }
+    let (user, hash, email) = try await administrator(of: token, context)
     try await Credentials.check(password, of: email, context)
     // Counted before the code is looked at.
     let tried = try await context.write(AdministratorLinkQueries.spend, user, hash)
@@ -106,22 +98,21 @@ import Tenancy
     return (try await ConsoleSessions.session(opened, context), recoveryCodes)
   }
 
-  /// Reads a token; counts one that was never issued against the network of the client.
-  private static func credential(
-    _ token: String, _ context: RequestContext
-  ) async throws(Failure) -> Credential {
-    let limits = RateLimitSet(RateLimit.ofNetwork(.refused, context), context)
-    try await limits.requireLeft()
-    guard let credential = Credential(.administratorLink, token, context.keys.master) else {
-      throw try await refusal(context)
+  /// Returns the administrator whose valid link has a token.
+  ///
+  /// A refused token is recorded, and counted against the network of the client.
+  private static func administrator(
+    of token: String, _ context: RequestContext
+  ) async throws(Failure) -> (user: UserID, hash: BinaryBytes, email: String) {
+    try await RateLimitSet(RateLimit.ofNetwork(.refused, context), context).requireLeft()
+    if let credential = Credential(.administratorLink, token, context.keys.master) {
+      let (user, hash) = (credential.owner(as: UserID.self), credential.hash(context.keys.master))
+      let found = try await context.read(
+        AdministratorLinkQueries.find, user, hash, on: .exclusive)
+      if let email = found.first { return (user, hash, email) }
     }
-    return credential
-  }
-
-  /// Counts and records a refused token, and returns the error.
-  private static func refusal(_ context: RequestContext) async throws(Failure) -> Failure {
     try await RefusedLogin.record("administrator-link", context)
-    return .linkExpired
+    throw .linkExpired
   }
 }
 

@@ -27,8 +27,6 @@ package struct ConsoleSession: RowDecodable {
   package let administrator: Administrator
   package let email: String
   package let session: SessionID
-  /// In seconds since 1970.
-  package let authenticatedAt: Int
   /// The secret of the session, for a cookie; empty until the session has been found by it.
   package fileprivate(set) var cookie = ""
   /// The new secret of the device, for a cookie that outlives sessions; nil if it stays the same.
@@ -41,11 +39,10 @@ package struct ConsoleSession: RowDecodable {
 
   package init(from row: Row) throws(DatabaseError) {
     let stored = try Stored<AdministratorRecord>(from: row)
-    administrator = stored.administrator(isRecent: try row.bool(10))
+    administrator = stored.administrator(isRecent: try row.bool(9))
     email = stored.record.email
     session = try row.id(8)
-    authenticatedAt = try row.time(9).seconds
-    isDue = try row.bool(11)
+    isDue = try row.bool(10)
   }
 }
 
@@ -176,7 +173,7 @@ package enum ConsoleSessionQueries {
   >(
     "console_sessions.find",
     """
-    select \(AdministratorRecord.table.columns), '', s.session_id, s.authenticated_at,
+    select \(AdministratorRecord.table.columns), '', s.session_id,
       s.authenticated_at > now() - $4::interval,
       s.expires_at < least(now() + $5::interval - interval '1 minute', s.created_at + $6::interval)
     from sessions s join administrators r on r.user_id = $1 join users u on u.user_id = $1

@@ -108,8 +108,8 @@ package enum SignInMethod: Sendable, Equatable {
   }
 }
 
-/// Returns a command line of `dossier`, quoted for a shell.
-struct CommandLineText {
+/// A command line of `dossier`, quoted for a shell.
+package struct CommandLineText {
   private var words = ["dossier"]
 
   init(_ words: String...) { self.words += words }
@@ -131,7 +131,7 @@ struct CommandLineText {
   }
 
   /// Returns a word as a shell reads it.
-  static func quoted(_ word: String) -> String {
+  package static func quoted(_ word: String) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -208,22 +208,14 @@ struct AuditComposer {
     search.append(") e")
     appendOrder(to: &search, size)
     search.append(") e where true")
-    if let session = filter.session {
-      search.append(" and e.session_id = ")
-      search.bind(session, as: "text")
-    }
+    append(" and e.session_id = ", filter.session?.text, to: &search)
+    append(" and e.actor = ", filter.actor, to: &search)
     if let network = filter.network {
       search.append(" and e.address::inet <<= ")
       search.bind(network.description, as: "inet")
     }
-    if let actor = filter.actor {
-      search.append(" and e.actor = ")
-      search.bind(actor, as: "text")
-    }
     switch filter.action {
-    case .one(let action):
-      search.append(" and e.action = ")
-      search.bind(action, as: "text")
+    case .one(let action): append(" and e.action = ", action, to: &search)
     case .beginning(let start):
       search.append(" and starts_with(e.action, ")
       search.bind(start, as: "text")
