@@ -23,6 +23,9 @@ enum ConsoleDocument: String, CaseIterable {
     }
   }
 
+  /// The member of a request with several documents.
+  var member: String { rawValue.replacing("-", with: "_") }
+
   var label: String {
     switch self {
     case .metadata: "Metadata (user_metadata)"
@@ -185,27 +188,43 @@ struct DocumentForm {
     guard moved.isEmpty else {
       return try await conflict(in: moved, bases, stored, values, visit)
     }
+    var body = JSONObject()
     for index in changed {
-      var request = ConsoleRequest(.put, "users", visit.userID, entries[index].document.rawValue)
-      (request.body, request.version) = (values[index], entries[index].version)
-      do throws(Failure) {
-        _ = try await visit.send(request)
-      } catch .preconditionFailed {
+      body[entries[index].document.member] = [
+        "document": values[index], "version": .number(JSONNumber(entries[index].version ?? 0)),
+      ]
+    }
+    var request = ConsoleRequest(.put, "users", visit.userID, "documents")
+    request.body = .object(body)
+    do throws(Failure) {
+      _ = try await visit.send(request)
+      return .saved
+    } catch .preconditionFailed {
+      for index in changed {
         let document = entries[index].document
         stored[index] = try await visit.read("users", visit.userID, document.rawValue)
-        return try await conflict(in: [index], bases, stored, values, visit)
-      } catch {
-        guard error.isMendable else { throw error }
-        visit.call.failure = error
-        return .refused(
-          error.faults.isEmpty
-            ? error.mistakes([])
-            : error.faults.map {
-              Mistake("\($0.place): \($0.detail)", field: entries[index].document.field)
-            }, .unprocessable)
       }
+      let moved = changed.filter { entries[$0].version != stored[$0].version }
+      return try await conflict(in: moved, bases, stored, values, visit)
+    } catch {
+      guard error.isMendable else { throw error }
+      visit.call.failure = error
+      return .refused(errors(of: error), .unprocessable)
     }
-    return .saved
+  }
+
+  /// Returns the errors of the documents, each with its place there.
+  private func errors(of failure: Failure) -> [Mistake] {
+    guard !failure.faults.isEmpty else { return failure.mistakes([]) }
+    return failure.faults.map { fault in
+      for entry in entries {
+        let start = "/\(entry.document.member)/document"
+        guard fault.place.hasPrefix(start) else { continue }
+        let place = fault.place.dropFirst(start.count)
+        return Mistake("\(place): \(fault.detail)", field: entry.document.field)
+      }
+      return Mistake("\(fault.place): \(fault.detail)")
+    }
   }
 
   /// Returns the rule that a text breaks, with line and column.

@@ -26,6 +26,17 @@ class Documents(ConsoleCase):
         self.assertEqual(self.stored("app-metadata"), {"plan": "premium"})
         self.assertIn("Nothing has changed.", self.visitor.submit("/metadata").text)
 
+    def test_neither_metadata_is_saved_if_one_is_refused(self):
+        schema = json.dumps({"properties": {"plan": {"enum": ["premium"]}}})
+        self.site.dossier("schema", "set", "app-metadata", "-", given=schema)
+        self.addCleanup(self.site.dossier, "schema", "delete", "--yes", "app-metadata")
+        self.visitor.open(self.path)
+        page = self.visitor.submit(
+            "/metadata", user_metadata='{"a": 1}', app_metadata='{"plan": "other"}')
+        self.assertEqual(page.status, 422)
+        self.assertTrue(page.errors[0].startswith("/plan: "), page.errors)
+        self.assertEqual([self.stored(), self.stored("app-metadata")], [{}, {}])
+
     def test_an_error_names_line_and_column_and_keeps_the_text(self):
         self.visitor.open(self.path)
         text = '{\r\n  "a": 1,\r\n  "b": }\r\n'
