@@ -13,9 +13,8 @@ import WireKit
   nonisolated static let routes = [
     ConsoleVisit.page("/console/{app}/audit", "List what was done in an app") {
       (visit) async throws(Failure) in
-      let cursor = FormValues(visit.call.request.query)?["cursor"] ?? ""
       let events = try await visit.read(
-        "audit", query: [("app", visit.place), ("limit", "50"), ("cursor", cursor)])
+        "audit", query: [("app", visit.place), ("limit", "50"), ("cursor", visit.cursor)])
       var page = ConsolePage("Audit log", section: .audit)
       page.hasTimes = true
       page.commands = ["dossier audit --app \(visit.place)"]
@@ -24,10 +23,7 @@ import WireKit
           ? Part.empty("Nothing is recorded.")
           : table(of: events.items) { visit.path("users", $0) }
       ]
-      let pager = Part.pager(
-        first: cursor.isEmpty ? nil : visit.path("audit"),
-        next: events.next.map { visit.path("audit", query: [("cursor", $0)]) })
-      if let pager { page.body.append(pager) }
+      page.body += visit.pager(events) { visit.path("audit", query: $0) }
       return page
     }
   ]

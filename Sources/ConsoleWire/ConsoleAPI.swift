@@ -1,8 +1,11 @@
 import Administration
+import ConsolePages
 import Encoding
 import EventLoop
 import HTTP
+import HostedPages
 import JSON
+import Pages
 import RESTWire
 import Runtime
 import WireKit
@@ -81,6 +84,47 @@ extension ConsoleVisit {
     var request = ConsoleRequest(.get, path)
     request.query = query
     return try await send(request)
+  }
+
+  /// Sends the request of a form.
+  ///
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - fields: the names of the fields, for the errors.
+  ///   - names: as for `Failure.mistakes`.
+  ///   - done: returns the outcome of an answer.
+  ///   - page: returns the page of the form with the errors that the administrator can mend.
+  /// - Returns: the outcome.
+  /// - Throws: a failure that the form cannot show, or of the page.
+  func submit(
+    _ request: ConsoleRequest, _ fields: [String], naming names: [String: String] = [:],
+    done: (ConsoleAnswer) -> ConsoleOutcome,
+    orShow page: @EventLoop ([Mistake]) async throws(Failure) -> ConsolePage
+  ) async throws(Failure) -> ConsoleOutcome {
+    do throws(Failure) {
+      return done(try await send(request))
+    } catch {
+      guard error.isMendable else { throw error }
+      call.failure = error
+      return .refused(try await page(error.mistakes(fields, naming: names)), .unprocessable)
+    }
+  }
+
+  /// The cursor in the address of a list; empty for its first part.
+  var cursor: String { FormValues(call.request.query)?["cursor"] ?? "" }
+
+  /// Returns the links between the parts of a list.
+  ///
+  /// - Parameters:
+  ///   - list: the part that the page shows.
+  ///   - path: returns the path of the page with parameters.
+  /// - Returns: the links; none if the list has one part.
+  func pager(
+    _ list: ConsoleAnswer, at path: ([(name: String, value: String)]) -> LocalPath
+  ) -> [Markup] {
+    let links = Part.pager(
+      first: cursor.isEmpty ? nil : path([]), next: list.next.map { path([("cursor", $0)]) })
+    return [links].compactMap(\.self)
   }
 
   /// Returns the cursor of the next page.

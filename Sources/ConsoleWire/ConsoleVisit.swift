@@ -269,6 +269,18 @@ extension Call {
   }
 }
 
+extension HiddenField {
+  /// Returns the field with the version that a page shows; empty for a resource without one.
+  static func version(_ version: Int?) -> HiddenField {
+    HiddenField("version", version.map { "\($0)" } ?? "")
+  }
+}
+
+extension FormValues {
+  /// The version that the page of the form has shown; nil without one.
+  var version: Int? { self["version"].flatMap { Int($0) } }
+}
+
 extension Failure {
   /// Returns the errors of a form, each at its field if the form has one.
   ///

@@ -58,8 +58,7 @@ import WireKit
   }
 
   private static func outbox(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
-    let cursor = FormValues(visit.call.request.query)?["cursor"] ?? ""
-    let mails = try await visit.read("mails", query: [("limit", "50"), ("cursor", cursor)])
+    let mails = try await visit.read("mails", query: [("limit", "50"), ("cursor", visit.cursor)])
     var page = ConsolePage("Outbox", section: .outbox)
     page.hasTimes = true
     page.commands = ["dossier mail list", "dossier mail retry"]
@@ -88,10 +87,7 @@ import WireKit
       ])
     }
     page.body = [table.markup]
-    let pager = Part.pager(
-      first: cursor.isEmpty ? nil : .console("-", "outbox"),
-      next: mails.next.map { .console("-", "outbox", query: [("cursor", $0)]) })
-    if let pager { page.body.append(pager) }
+    page.body += visit.pager(mails) { .console("-", "outbox", query: $0) }
     return page
   }
 

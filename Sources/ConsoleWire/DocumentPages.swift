@@ -100,10 +100,9 @@ import WireKit
     of document: ConsoleDocument, _ visit: ConsoleVisit
   ) async throws(Failure) -> ConsolePage {
     let user = try await visit.read("users", visit.userID).json
-    let cursor = FormValues(visit.call.request.query)?["cursor"] ?? ""
     let list = try await visit.read(
       "users", visit.userID, document.rawValue, "versions",
-      query: [("limit", "50"), ("cursor", cursor)])
+      query: [("limit", "50"), ("cursor", visit.cursor)])
     var page = UserPages.page(of: user, tab(of: document), visit)
     page.commands = [
       "dossier api GET /v1/users/\(visit.userID)/\(document.rawValue)/versions --app \(visit.place)"
@@ -128,12 +127,9 @@ import WireKit
       ])
     }
     page.body = ["<h2>Versions of \(document.field)</h2>", table.markup]
-    let pager = Part.pager(
-      first: cursor.isEmpty ? nil : visit.userPath(document.rawValue, "versions"),
-      next: list.next.map {
-        visit.userPath(document.rawValue, "versions", query: [("cursor", $0)])
-      })
-    if let pager { page.body.append(pager) }
+    page.body += visit.pager(list) {
+      visit.userPath(document.rawValue, "versions", query: $0)
+    }
     return page
   }
 
@@ -160,7 +156,7 @@ import WireKit
     if !isCurrent, visit.right >= .admin {
       let target = visit.target(
         visit.userPath(document.rawValue, "versions", number),
-        [HiddenField("stored", current.version.map { "\($0)" } ?? "")])
+        [.version(current.version)])
       page.body.append(Part.button("Restore as a new version", target, style: .primary))
     }
     return page
@@ -172,7 +168,7 @@ import WireKit
     let number = visit.call.text("version")
     let old = try await visit.read("users", visit.userID, document.rawValue, "versions", number)
     var request = ConsoleRequest(.put, "users", visit.userID, document.rawValue)
-    (request.body, request.version) = (old.json, form["stored"].flatMap { Int($0) })
+    (request.body, request.version) = (old.json, form.version)
     do throws(Failure) {
       _ = try await visit.send(request)
     } catch .preconditionFailed {

@@ -93,14 +93,10 @@ import WireKit
     let value = (try? JSON.parse(Array(text.utf8))) ?? .string(text)
     var request = ConsoleRequest(.put, "users", visit.userID, "properties", key)
     request.body = ["value": value]
-    do throws(Failure) {
-      _ = try await visit.send(request)
-      return .done(visit.userPath("properties"), "The property \(key) is set.")
-    } catch {
-      guard error.isMendable else { throw error }
-      visit.call.failure = error
-      let mistakes = error.mistakes(["key", "value"])
-      return .refused(try await page(visit, form, mistakes: mistakes), .unprocessable)
+    return try await visit.submit(request, ["key", "value"]) { _ in
+      .done(visit.userPath("properties"), "The property \(key) is set.")
+    } orShow: { (mistakes) async throws(Failure) in
+      try await page(visit, form, mistakes: mistakes)
     }
   }
 }

@@ -144,6 +144,14 @@ struct RecordForm {
     return (patch, mistakes)
   }
 
+  /// Returns the stored values of the fields of a patch, for a record that someone else has changed.
+  func differences(of patch: JSONObject, from values: JSONObject?) -> [Mistake] {
+    patch.keys.map { name in
+      let rule = columns.first { $0.name == name }?.rule ?? ColumnRule(.object)
+      return Mistake("Now it is “\(Self.text(of: values?[name] ?? .null, rule))”.", field: name)
+    }
+  }
+
   private func isEmpty(_ value: JSON) -> Bool { value == .null || value.string?.isEmpty == true }
 
   private func isList(_ column: Column) -> Bool {

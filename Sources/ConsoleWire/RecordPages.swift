@@ -157,24 +157,23 @@ import WireKit
   private func create(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
-    var (body, mistakes) = creationForm.patch(form, nil)
+    let fields = creationForm
+    let (patch, mistakes) = fields.patch(form, nil)
     guard mistakes.isEmpty else {
       return .refused(newPage(visit, form, mistakes: mistakes), .unprocessable)
     }
+    var body = patch
     if words.app != .selection { body["app"] = .string(visit.place) }
     var request = ConsoleRequest(.post, resource)
     request.body = .object(body)
-    do throws(Failure) {
-      let made = try await visit.send(request).json
+    return try await visit.submit(request, fields.columns.map(\.name)) { answer in
+      let made = answer.json
       var values: [ConsoleState.Value: String] = [:]
       values[.secret] = made["secret"]?.string
       let next = path(visit, made[key]?.string ?? "")
       return .done(next, "Created", name: made[title]?.string ?? "", values: values)
-    } catch {
-      guard error.isMendable else { throw error }
-      visit.call.failure = error
-      mistakes = error.mistakes(creationForm.columns.map(\.name))
-      return .refused(newPage(visit, form, mistakes: mistakes), .unprocessable)
+    } orShow: { mistakes in
+      newPage(visit, form, mistakes: mistakes)
     }
   }
 
@@ -222,7 +221,6 @@ import WireKit
     }
     page.body += try await extra(visit, record)
     page.body.append(Part.card(nil, Part.definitions(facts)))
-    let version = HiddenField("version", answer.version.map { "\($0)" } ?? "")
     if visit.right >= .admin {
       page.actions = [
         Part.link("Delete", to: path(visit, id(visit), "delete"), style: .secondary)
@@ -231,7 +229,7 @@ import WireKit
         Part.card(
           "Settings",
           Part.form(
-            visit.target(path(visit, id(visit)), [version]), isWide: true,
+            visit.target(path(visit, id(visit)), [.version(answer.version)]), isWide: true,
             """
             \(form.fields(record.object, typed).markup(mistakes))\
             \(Part.buttons(Part.submit("Save changes")))
@@ -264,12 +262,8 @@ import WireKit
       return .refused(
         try await show(visit, form, mistakes: mistakes, answer: stored), .unprocessable)
     }
-    guard form["version"].flatMap({ Int($0) }) == stored.version else {
-      let differing = patch.keys.map { name -> Mistake in
-        let rule = shape.column(named: name)?.rule ?? ColumnRule(.object)
-        let now = RecordForm.text(of: stored.json[name] ?? .null, rule)
-        return Mistake("Now it is “\(now)”.", field: name)
-      }
+    guard form.version == stored.version else {
+      let differing = self.form.differences(of: patch, from: stored.json.object)
       let first = Mistake(
         "Someone has changed this since you opened it. Nothing was saved; check the fields and save "
           + "again.")
@@ -280,15 +274,10 @@ import WireKit
     guard patch.count > 0 else { return .done(next, "Nothing has changed.") }
     var request = ConsoleRequest(.patch, resource, id(visit))
     (request.body, request.version) = (.object(patch), stored.version)
-    do throws(Failure) {
-      _ = try await visit.send(request)
-      return .done(next, "The changes are saved.")
-    } catch {
-      guard error.isMendable else { throw error }
-      visit.call.failure = error
-      let mistakes = error.mistakes(self.form.columns.map(\.name))
-      return .refused(
-        try await show(visit, form, mistakes: mistakes, answer: stored), .unprocessable)
+    return try await visit.submit(request, self.form.columns.map(\.name)) { _ in
+      .done(next, "The changes are saved.")
+    } orShow: { (mistakes) async throws(Failure) in
+      try await show(visit, form, mistakes: mistakes, answer: stored)
     }
   }
 

@@ -95,12 +95,12 @@ import WireKit
     let values = answer.json["settings"]?.object
     let form = RecordForm(columns: subject.columns)
     if visit.right >= .admin {
-      let version = HiddenField("version", answer.version.map { "\($0)" } ?? "")
       page.body = [
         Part.card(
           nil,
           Part.form(
-            visit.target(visit.path("settings", subject.name), [version]), isWide: true,
+            visit.target(visit.path("settings", subject.name), [.version(answer.version)]),
+            isWide: true,
             """
             \(form.fields(values, typed).markup(mistakes))\
             \(Part.buttons(Part.submit("Save changes")))
@@ -129,38 +129,31 @@ import WireKit
   ) async throws(Failure) -> ConsoleOutcome {
     let subject = try subject(visit)
     let answer = try await visit.read("apps", visit.place)
-    let (patch, mistakes) = RecordForm(columns: subject.columns)
-      .patch(form, answer.json["settings"]?.object)
+    let fields = RecordForm(columns: subject.columns)
+    let values = answer.json["settings"]?.object
+    let (patch, mistakes) = fields.patch(form, values)
     guard mistakes.isEmpty else {
       return .refused(try await show(visit, form, mistakes: mistakes), .unprocessable)
     }
     let next = visit.path("settings", subject.name)
     guard patch.count > 0 else { return .done(next, "Nothing has changed.") }
-    guard form["version"].flatMap({ Int($0) }) == answer.version else {
+    guard form.version == answer.version else {
       let first = Mistake(
         "The app has changed since you opened this page. Nothing was saved; check the values and "
           + "save again.")
-      let differing = patch.keys.map { name -> Mistake in
-        let rule = subject.columns.first { $0.name == name }?.rule ?? ColumnRule(.object)
-        let now = RecordForm.text(of: answer.json["settings"]?[name] ?? .null, rule)
-        return Mistake("Now it is “\(now)”.", field: name)
-      }
       return .refused(
-        try await show(visit, form, mistakes: [first] + differing), .preconditionFailed)
+        try await show(
+          visit, form, mistakes: [first] + fields.differences(of: patch, from: values)),
+        .preconditionFailed)
     }
     var request = ConsoleRequest(.patch, "apps", visit.place)
     (request.body, request.version) = (["settings": .object(patch)], answer.version)
-    do throws(Failure) {
-      _ = try await visit.send(request)
-      return .done(next, "Saved: \(patch.keys.joined(separator: ", ")).")
-    } catch {
-      guard error.isMendable else { throw error }
-      visit.call.failure = error
-      let names = subject.columns.map(\.name)
-      let pointers = Dictionary(uniqueKeysWithValues: names.map { ("/settings/\($0)", $0) })
-      return .refused(
-        try await show(visit, form, mistakes: error.mistakes(names, naming: pointers)),
-        .unprocessable)
+    let names = subject.columns.map(\.name)
+    let pointers = Dictionary(uniqueKeysWithValues: names.map { ("/settings/\($0)", $0) })
+    return try await visit.submit(request, names, naming: pointers) { _ in
+      .done(next, "Saved: \(patch.keys.joined(separator: ", ")).")
+    } orShow: { (mistakes) async throws(Failure) in
+      try await show(visit, form, mistakes: mistakes)
     }
   }
 }

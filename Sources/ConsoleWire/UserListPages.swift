@@ -40,7 +40,7 @@ import WireKit
         "users",
         query: [
           ("filter", filter.text), ("sort", filter.sort), ("limit", count),
-          ("cursor", query?["cursor"] ?? ""),
+          ("cursor", visit.cursor),
         ])
     } catch {
       guard error.isMendable || error.is(.searchTooSlow) else { throw error }
@@ -55,7 +55,7 @@ import WireKit
     page.commands = ["dossier user list --app \(visit.place)\(filter.flags)"]
     page.hasTimes = true
     let users = found?.items ?? []
-    if users.isEmpty, page.mistakes.isEmpty, filter.text.isEmpty, query?["cursor"] == nil {
+    if users.isEmpty, page.mistakes.isEmpty, filter.text.isEmpty, visit.cursor.isEmpty {
       page.body = [
         Part.empty(
           "You don't have any users yet.",
@@ -74,12 +74,9 @@ import WireKit
       return page
     }
     page.body.append(table(of: users, visit))
-    let pager = Part.pager(
-      first: query?["cursor"] == nil ? nil : visit.path("users", query: filter.query),
-      next: found?.next.map {
-        visit.path("users", query: filter.query + [("cursor", $0)])
-      })
-    if let pager { page.body.append(pager) }
+    if let found {
+      page.body += visit.pager(found) { visit.path("users", query: filter.query + $0) }
+    }
     return page
   }
 
@@ -208,14 +205,10 @@ import WireKit
     if form["email_verified"] != nil { body["email_verified"] = true }
     var request = ConsoleRequest(.post, "users")
     request.body = .object(body)
-    do throws(Failure) {
-      let made = try await visit.send(request)
-      return .done(visit.path("users", made.json["id"]?.string ?? ""), "Created", name: email)
-    } catch {
-      guard error.isMendable else { throw error }
-      visit.call.failure = error
-      let mistakes = error.mistakes(["email", "password", "name"])
-      return .refused(newPage(visit, form, mistakes: mistakes), .unprocessable)
+    return try await visit.submit(request, ["email", "password", "name"]) { made in
+      .done(visit.path("users", made.json["id"]?.string ?? ""), "Created", name: email)
+    } orShow: { mistakes in
+      newPage(visit, form, mistakes: mistakes)
     }
   }
 }

@@ -200,9 +200,7 @@ import WireKit
     return Part.card(
       "Profile",
       Part.form(
-        visit.target(
-          visit.userPath("profile"), [HiddenField("version", version.map { "\($0)" } ?? "")]),
-        isWide: true,
+        visit.target(visit.userPath("profile"), [.version(version)]), isWide: true,
         """
         <div class="grid fields">\(fields.map { $0.with(mistakes).markup })</div>\
         \(Part.buttons(Part.submit("Save profile")))
@@ -214,7 +212,7 @@ import WireKit
   ) async throws(Failure) -> ConsoleOutcome {
     let stored = try await visit.read("users", visit.userID)
     let names = ["email"] + profileFields.map(\.name)
-    guard let version = form["version"].flatMap({ Int($0) }), version == stored.version else {
+    guard let version = form.version, version == stored.version else {
       // The form now has the new version, and says what differs.
       let mistakes = names.compactMap { name -> Mistake? in
         let now = stored.json[name]?.string ?? ""
@@ -235,14 +233,10 @@ import WireKit
     guard patch.count > 0 else { return .done(visit.userPath(), "Nothing has changed.") }
     var request = ConsoleRequest(.patch, "users", visit.userID)
     (request.body, request.version) = (.object(patch), version)
-    do throws(Failure) {
-      _ = try await visit.send(request)
-      return .done(visit.userPath(), "The profile is saved.")
-    } catch {
-      guard error.isMendable else { throw error }
-      visit.call.failure = error
-      let page = try await details(visit, profile: form, mistakes: error.mistakes(names))
-      return .refused(page, .unprocessable)
+    return try await visit.submit(request, names) { _ in
+      .done(visit.userPath(), "The profile is saved.")
+    } orShow: { (mistakes) async throws(Failure) in
+      try await details(visit, profile: form, mistakes: mistakes)
     }
   }
 
@@ -319,17 +313,13 @@ import WireKit
   private static func history(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
     let user = try await visit.read("users", visit.userID).json
     var page = page(of: user, .history, visit)
-    let cursor = FormValues(visit.call.request.query)?["cursor"] ?? ""
     let events = try await visit.read(
-      "users", visit.userID, "audit", query: [("limit", "50"), ("cursor", cursor)])
+      "users", visit.userID, "audit", query: [("limit", "50"), ("cursor", visit.cursor)])
     page.body = [
       events.items.isEmpty
         ? Part.empty("Nothing is recorded about this user.") : AuditPages.table(of: events.items)
     ]
-    let pager = Part.pager(
-      first: cursor.isEmpty ? nil : visit.userPath("history"),
-      next: events.next.map { visit.userPath("history", query: [("cursor", $0)]) })
-    if let pager { page.body.append(pager) }
+    page.body += visit.pager(events) { visit.userPath("history", query: $0) }
     page.commands = [
       "dossier api GET /v1/users/\(visit.userID)/audit --app \(visit.place)"
     ]

@@ -161,14 +161,10 @@ import WireKit
   ) async throws(Failure) -> ConsoleOutcome {
     var request = ConsoleRequest(.put, "users", visit.userID, "password")
     request.body = ["password": .string(form.text("password"))]
-    do throws(Failure) {
-      _ = try await visit.send(request)
-      return .done(visit.userPath("sign-in"), "The password is set, and all sessions have ended.")
-    } catch {
-      guard error.isMendable else { throw error }
-      visit.call.failure = error
-      return .refused(
-        try await signIn(visit, mistakes: error.mistakes(["password"])), .unprocessable)
+    return try await visit.submit(request, ["password"]) { _ in
+      .done(visit.userPath("sign-in"), "The password is set, and all sessions have ended.")
+    } orShow: { (mistakes) async throws(Failure) in
+      try await signIn(visit, mistakes: mistakes)
     }
   }
 
@@ -176,9 +172,8 @@ import WireKit
 
   private static func sessions(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
     let user = try await visit.read("users", visit.userID).json
-    let cursor = FormValues(visit.call.request.query)?["cursor"] ?? ""
     let list = try await visit.read(
-      "users", visit.userID, "sessions", query: [("limit", "50"), ("cursor", cursor)])
+      "users", visit.userID, "sessions", query: [("limit", "50"), ("cursor", visit.cursor)])
     var page = UserPages.page(of: user, .sessions, visit)
     let mayEnd = visit.right >= .support
     page.commands = [
@@ -218,10 +213,7 @@ import WireKit
       table.rows.append(row)
     }
     page.body = [table.markup]
-    let pager = Part.pager(
-      first: cursor.isEmpty ? nil : visit.userPath("sessions"),
-      next: list.next.map { visit.userPath("sessions", query: [("cursor", $0)]) })
-    if let pager { page.body.append(pager) }
+    page.body += visit.pager(list) { visit.userPath("sessions", query: $0) }
     return page
   }
 }
