@@ -110,7 +110,7 @@ extension DocumentKind {
 }
 
 extension DocumentKind: ExpressibleByArgument {
-  package init?(argument: String) { self.init(pathName: argument) }
+  package init?(argument: String) { self.init(pathName: argument.replacing("_", with: "-")) }
 }
 
 extension CommandContext {

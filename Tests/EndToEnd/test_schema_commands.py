@@ -16,7 +16,8 @@ class SchemaCommands(SchemaCase):
         file = self.site.folder / "schema.json"
         file.write_text(text)
         self.command("set", "app-metadata", file)
-        self.assertEqual(self.command("show", "app-metadata", output="table"), text + "\n")
+        for name in ["app-metadata", "app_metadata"]:
+            self.assertEqual(self.command("show", name, output="table"), text + "\n")
         shown = self.expect(self.ask("GET", "/v1/schemas/app-metadata"), 200)
         self.assertEqual(shown.body.decode(), text)
         self.assertEqual(shown.headers["Content-Type"], "application/json")
