@@ -64,9 +64,9 @@ class Measured(Deployment):
     # The connection of a measurement, and the requests so far.
     client, sent = None, 0
 
-    def __init__(self, citus):
-        super().__init__(settings={"DOSSIER_LOG": "errors",
-                                   "DOSSIER_APP_CACHE_TTL_MS": "5000"}.items(), citus=citus)
+    def __init__(self, citus, **settings):
+        super().__init__(settings={"DOSSIER_LOG": "errors", "DOSSIER_APP_CACHE_TTL_MS": "5000",
+                                   **settings}.items(), citus=citus)
         # Citus creates it on the other nodes too.
         self.sql("create extension pg_stat_statements")
 
