@@ -97,6 +97,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case connections
   case settings
   case branding
+  case customData = "custom-data"
   case schemas
   case indexes
   case keys
@@ -113,6 +114,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .connections: "Connections"
     case .settings: "Settings"
     case .branding: "Branding"
+    case .customData: "Custom data"
     case .schemas: "Schemas"
     case .indexes: "Indexes"
     case .keys: "Signing keys"
@@ -130,7 +132,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     switch self {
     case .overview, .users, .roles, .audit: nil
     case .applications, .apis, .connections: "Sign-in"
-    case .settings, .branding, .schemas, .indexes, .keys: "App"
+    case .settings, .branding, .customData, .schemas, .indexes, .keys: "App"
     case .apps, .outbox: "Deployment"
     }
   }

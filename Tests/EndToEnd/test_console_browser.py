@@ -1,4 +1,4 @@
-"""The console in Chromium: the steps of Auth0's tutorial, every page in all views, and no scripts."""
+"""The console in Chromium: the steps of tutorials, every page in all views, and no scripts."""
 
 import itertools
 import json
@@ -6,6 +6,8 @@ import unittest
 
 from selenium.webdriver.common.keys import Keys
 
+import parra
+from app_services import App
 from authenticator import Authenticator
 from console import PASSWORD, ConsoleCase
 from hosted_browser import BrowserCase
@@ -63,6 +65,23 @@ class ConsoleBrowserCase(BrowserCase, ConsoleCase):
             self.browser.script(
                 "document.getElementById(arguments[0]).value = arguments[1]", name, value)
 
+    def press_tab(self, label):
+        self.click(tab for tab in self.browser.all(".tabs a") if tab.text == label)
+
+    def press_in(self, card, label):
+        """Presses a button of the card with a heading; None is a card without one."""
+        cards = [section for section in self.browser.all("section.card")
+                 if [item.text for item in section.find_elements("css selector", "h2")][:1]
+                 == ([card] if card else [])]
+        self.click(button for button in cards[0].find_elements("css selector", "button:not(.first)")
+                   if button.text == label)
+
+    def click(self, found):
+        """Clicks the first of these elements, and waits for the next page."""
+        before = self.browser.find("html")
+        next(found).click()
+        self.left(before)
+
     def text(self):
         return self.browser.find("main").text
 
@@ -82,10 +101,10 @@ class ConsoleBrowserCase(BrowserCase, ConsoleCase):
         self.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-class Tutorial(ConsoleBrowserCase):
+class Auth0(ConsoleBrowserCase):
     """Auth0's tutorial on the metadata of users, at the console in place of the dashboard."""
 
-    def test_the_steps_at_the_dashboard(self):
+    def test_metadata_of_users(self):
         self.sign_in_here()
 
         # Register an app: Applications, Create application, a name, Native, Create.
@@ -140,15 +159,55 @@ class Tutorial(ConsoleBrowserCase):
         self.assertEqual(
             [line for line in self.browser.complaints() if "status of 4" not in line], [])
 
-    def press_in(self, card, label):
-        """Presses a button of the card with a heading."""
-        before = self.browser.find("html")
-        for section in self.browser.all("section.card"):
-            if section.find_elements("xpath", f"./h2[text()='{card}']"):
-                next(button for button in section.find_elements("css selector", "button:not(.first)")
-                     if button.text == label).click()
-                break
-        self.left(before)
+
+class Tutorials(ConsoleBrowserCase):
+    """The steps at the dashboards of App Services and Parra, at the console instead."""
+
+    def test_app_services_custom_user_data(self):
+        self.sign_in_here()
+        self.site.set_app(app_services=False)
+        self.addCleanup(self.site.set_app, app_services=True, app_services_collection="")
+        app = App(self.site, "default")
+        email = self.own_email()
+
+        # Enable custom user data: cluster, database, collection, user ID field, Save.
+        self.press("Custom data")
+        self.browser.find("#app_services").click()
+        self.fill(cluster="mongodb-atlas", database="my_database", collection="users",
+                  app_services_user_field="userId")
+        self.press("Save")
+        self.assertIn("Saved.", self.text())
+        # Sign a user up in the app, and copy the id of the user below Users.
+        app.email("register", email=email, password="correct horse battery")
+        user = app.log_in("local-userpass", username=email, password="correct horse battery")
+        self.press("Users")
+        self.press(email)
+        self.assertIn(user.id, self.text())
+        # Create the document of the user.
+        self.press_tab("Custom data")
+        self.fill(custom_data=json.dumps({"userId": user.id, "favoriteColor": "blue"}))
+        self.press_in(None, "Save")
+        # The app reads it, as data of the user and in the collection, and changes it.
+        user.refresh_custom_data()
+        self.assertEqual(user.custom_data["favoriteColor"], "blue")
+        user.call("updateOne", query={"userId": user.id}, update={"$set": {"favoriteColor": "pink"}})
+        self.browser.driver.refresh()
+        shown = json.loads(self.browser.find("#custom_data").get_attribute("value"))
+        self.assertEqual(shown["favoriteColor"], "pink")
+
+    def test_parra_metadata_of_users(self):
+        self.sign_in_here()
+        email = self.own_email()
+        client = parra.Client(self.site).launch()
+        client.sign_up(email)
+
+        # The metadata that the SDK reads are the app metadata on the page of the user.
+        self.press("Users")
+        self.press(email)
+        self.fill(app_metadata=json.dumps({"plan": "pro"}))
+        self.press_in("Metadata", "Save")
+        self.assertIn("Saved.", self.text())
+        self.assertEqual(client.read_user()["metadata"], {"plan": "pro"})
 
 
 class Views(ConsoleBrowserCase):
@@ -176,7 +235,8 @@ class Views(ConsoleBrowserCase):
                      "/applications", "/applications/new", f"/applications/{client['id']}",
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
-                     "/settings/branding", "/audit", "/indexes", "/schemas", "/keys", "/menu"]:
+                     "/settings/branding", "/custom-data", "/audit", "/indexes", "/schemas", "/keys",
+                     "/menu"]:
             self.browser.open(f"{self.server}/console/default{path}")
             self.look()
         for path in ["apps", "outbox"]:
