@@ -279,6 +279,16 @@ extension HiddenField {
 extension FormValues {
   /// The version that the page of the form has shown; nil without one.
   var version: Int? { self["version"].flatMap { Int($0) } }
+
+  /// The version that the page of the form has shown.
+  ///
+  /// - Throws: `.formForged` without one.
+  var seenVersion: Int {
+    get throws(Failure) {
+      guard let version else { throw .formForged }
+      return version
+    }
+  }
 }
 
 extension Failure {

@@ -91,7 +91,7 @@ import WireKit
     let next = visit.path("custom-data")
     guard patch.count > 0 else { return .done(next, "Nothing has changed.") }
     var request = ConsoleRequest(.patch, "apps", visit.place)
-    (request.body, request.version) = (["settings": .object(patch)], typed.version)
+    (request.body, request.version) = (["settings": .object(patch)], try typed.seenVersion)
     var pointers = Dictionary(uniqueKeysWithValues: names.map { ("/settings/\($0)", $0) })
     pointers["/settings/\(collection)"] = "collection"
     return try await visit.submit(request, names + parts.map(\.0), naming: pointers) { _ in

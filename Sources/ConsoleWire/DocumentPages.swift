@@ -168,7 +168,7 @@ import WireKit
     let number = visit.call.text("version")
     let old = try await visit.read("users", visit.userID, document.rawValue, "versions", number)
     var request = ConsoleRequest(.put, "users", visit.userID, document.rawValue)
-    (request.body, request.version) = (old.json, form.version)
+    (request.body, request.version) = (old.json, try form.seenVersion)
     do throws(Failure) {
       _ = try await visit.send(request)
     } catch .preconditionFailed {

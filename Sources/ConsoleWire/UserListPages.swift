@@ -259,7 +259,7 @@ struct UserFilter {
   /// The flags of the command.
   var flags: String {
     let filter = text.isEmpty ? "" : " --filter \(CommandLineText.quoted(text))"
-    return filter + (sort.isEmpty ? "" : " --sort \(sort)")
+    return filter + (sort.isEmpty ? "" : " --sort \(CommandLineText.quoted(sort))")
   }
 
   @EventLoop func form(_ visit: ConsoleVisit, _ mistakes: [Mistake]) -> Markup {

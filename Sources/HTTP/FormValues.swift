@@ -19,12 +19,16 @@ package struct FormValues: Sendable {
     }
   }
 
+  /// The most pairs of a form or a query: more than a page has fields.
+  package static let most = 1_000
+
   /// The names and values, in their order.
   package private(set) var pairs: [(name: String, value: String)] = []
   /// The names that occur again, in their order.
   package private(set) var repeated: [String] = []
 
-  /// Parses a query; nil if a name is duplicated, or if text is not percent-encoded UTF-8.
+  /// Parses a query; nil if a name is duplicated, if text is not percent-encoded UTF-8, or if it has
+  /// more than `most` pairs.
   ///
   /// Names are compared by their bytes.
   /// - Parameters:
@@ -44,6 +48,7 @@ package struct FormValues: Sendable {
       }
       defer { start = end + 1 }
       guard start < end else { continue }
+      guard pairs.count < Self.most else { return nil }
       let nameEnd = equals ?? end
       guard let name = PercentCoding.decode(bytes.extracting(start..<nameEnd), plusIsSpace: true),
         let value = PercentCoding.decode(

@@ -94,7 +94,7 @@ extension Call {
   ) async throws(Failure) -> Response {
     guard form[HiddenField.onceName]?.isEmpty == false else { throw .formForged }
     // A form with other values is another form, such as one that the user has corrected.
-    let values = form.names.map { "\($0)=\(form[$0] ?? "")" }.joined(separator: "&")
+    let values = form.pairs.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
     let key = IdempotencyRecords.Key("page \(values)", of: user, in: app)
     let request = Array("\(request.path)?\(request.query)".utf8)
     // The other request sends a mail, which takes less than a second.

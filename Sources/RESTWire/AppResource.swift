@@ -68,7 +68,11 @@ import WireKit
     }
     var change = AppChange()
     if let settings { change.settings = settings }
-    if let hosts { change.hosts = hosts }
+    if let hosts {
+      // A host leads browsers of users here, so it is no setting of one app.
+      try call.context.require(.deployment)
+      change.hosts = hosts
+    }
     if try !call.isForced {
       try await Passkeys.requireSameDomain(
         after: change.settings, of: call.text("app"), call.context)

@@ -1,6 +1,7 @@
 import Declarations
 import EventLoop
 import HTTP
+import JSON
 import Records
 import Runtime
 import Sessions
@@ -11,6 +12,11 @@ import WireKit
 @EventLoop enum ClientResource {
   nonisolated static let operations: [Operation] =
     RecordResource<ClientRecord>.operations(
+      // These give a program a secret, or more that it may do with the one it has.
+      sensitive: { members in
+        let kind = members["kind"]?.string.flatMap(ClientKind.init)
+        return kind?.isPublic == false || members["scopes"] != nil
+      },
       change: ClientRecord.changeEndingSessions, delete: ClientRecord.deleteEndingSessions) + [
       Operation(
         .post, "/v1/clients/{client}/secret", access: .operator, gives: [.ok(ClientRecord.made)],

@@ -56,6 +56,9 @@ import WireKit
     let faults = faults(email, user, network, all)
     guard faults.isEmpty else { throw .invalid(faults) }
     _ = try call.namedApp
+    if let user, call.context.principal.administrator != nil {
+      _ = try await Profiles.read(of: user, call.context)
+    }
     let count: Int
     if all == true {
       count = try await RateLimits.resetAll(call.context)

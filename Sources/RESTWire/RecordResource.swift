@@ -14,6 +14,8 @@ import WireKit
 @EventLoop enum RecordResource<R: OwnedRecord> {
   /// Checks a record to create by what only the wire knows.
   typealias Check = @EventLoop @Sendable (JSONObject, App?, Call) throws(Failure) -> Void
+  /// Returns whether an administrator must have authenticated recently to create or change members.
+  typealias Sensitive = @Sendable (JSONObject) -> Bool
   typealias Change =
     @EventLoop @Sendable (String, AppID?, RecordPatch, VersionCondition, RequestContext)
     async throws(Failure) -> Stored<R>
@@ -30,6 +32,7 @@ import WireKit
   /// - Parameters:
   ///   - right: the right that an administrator needs; nil for the usual one. With a right of their own, all routes
   ///     need a step-up.
+  ///   - isSensitive: whether a creation or a change needs a step-up.
   ///   - check: a further check of a record to create.
   ///   - change: changes a record.
   ///   - delete: deletes a record.
@@ -38,7 +41,8 @@ import WireKit
   ///   - refused: the errors for changes that the domain refuses.
   /// - Returns: the operations.
   nonisolated static func operations(
-    right: AdministratorRight? = nil, checking check: @escaping Check = { _, _, _ in },
+    right: AdministratorRight? = nil, sensitive isSensitive: @escaping Sensitive = { _ in false },
+    checking check: @escaping Check = { _, _, _ in },
     change: @escaping Change = R.change, delete: @escaping Deletion = R.delete,
     forcing forcedDelete: Deletion? = nil, keeping kept: [Failure] = [],
     refusing refused: [Failure] = []
@@ -66,6 +70,7 @@ import WireKit
       ) { (call) async throws(Failure) in
         var members = try call.json.objectOfBody
         let app = try await Self.app(ofNew: &members, call)
+        if isSensitive(members) { try call.requireRecent() }
         try check(members, app, call)
         let made = try await R.create(members, in: app?.id, call.context)
         var response = response(.created, made)
@@ -83,7 +88,9 @@ import WireKit
         versions: .write, gives: [.ok(R.shape)], refuses: [R.missing, R.taken] + refused,
         summary: "Change the \(words.one); null resets a member, or removes a member of an object"
       ) { (call) async throws(Failure) in
-        let patch = RecordPatch(try call.json.objectOfBody)
+        let members = try call.json.objectOfBody
+        if isSensitive(members) { try call.requireRecent() }
+        let patch = RecordPatch(members)
         let changed = try await change(
           key(in: call), app(of: call), patch, call.condition, call.context)
         return response(.ok, changed)

@@ -158,13 +158,15 @@ import WireKit
     return Response(.ok, try await Profiles.read(of: user, call.context))
   }
 
-  /// Checks that an administrator may change the members of a patch: support may block a user, and mark
-  /// the address as verified.
+  /// Checks that an administrator may change the members of a patch.
+  ///
+  /// Support may block a user, and mark the address as verified. A new address gets the links to new passwords, so it needs a step-up.
   private static func requireRight(toChange patch: JSON, _ call: Call) throws(Failure) {
     let names = patch.object.map { $0.map { String($0.key) } } ?? []
     if names.contains(where: { !["blocked", "email_verified"].contains($0) }) {
       try call.context.require(.admin)
     }
+    if names.contains("email") { try call.requireRecent() }
   }
 
   private static func revision(of patch: JSON) throws(Failure) -> UserRevision {

@@ -181,7 +181,20 @@ extension Call {
   ///
   /// - Throws: `.unknownApp`.
   package func requireAccess(to app: AppID) throws(Failure) {
-    guard context.principal.administrator?.mayUse(app) ?? true else { throw .unknownApp }
+    guard let administrator = context.principal.administrator else { return }
+    // The app of administrators changes by /v1/administrators and on the command line only.
+    guard administrator.mayUse(app), app != .operators || request.method == .get else {
+      throw .unknownApp
+    }
+  }
+
+  /// Checks that an administrator has authenticated within the last minutes; other callers need not.
+  ///
+  /// - Throws: `.reauthenticationRequired`.
+  package func requireRecent() throws(Failure) {
+    guard context.principal.administrator?.isRecent ?? true else {
+      throw .reauthenticationRequired(maxAge: Administrator.proofLifetime)
+    }
   }
 }
 

@@ -42,9 +42,7 @@ extension Service {
       try call.context.require(right)
       guard call.app != nil || administrator.apps == nil else { throw .unknownApp }
       if call.app != nil { try call.requireAccess(to: app) }
-      guard administrator.isRecent || !endpoint.route.needsStepUp else {
-        throw .reauthenticationRequired(maxAge: Administrator.proofLifetime)
-      }
+      if endpoint.route.needsStepUp { try call.requireRecent() }
     }
   }
 

@@ -167,6 +167,10 @@ extension Response {
     #expect(composed["e\u{301}"] == "2")
     #expect(composed["a b"] == "+")
     #expect(composed["e"] == nil)
+    let many = (1...FormValues.most).map { "n\($0)=" }.joined(separator: "&")
+    #expect(FormValues(many[...])?.pairs.count == FormValues.most)
+    #expect(FormValues("\(many)&a=") == nil)
+
     let odd = try #require(FormValues("&&a&=1&b==2=&c=&"))
     #expect(odd.pairs.map(\.name) == ["a", "", "b", "c"])
     #expect(odd.pairs.map(\.value) == ["", "1", "=2=", ""])

@@ -84,5 +84,6 @@ import Testing
           ]
         }
         """)
+    #expect(json("[\"a\u{202e}b\u{200f}\"]").edited == "[\n  \"a\\u202eb\\u200f\"\n]")
   }
 }

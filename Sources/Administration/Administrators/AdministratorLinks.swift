@@ -4,6 +4,7 @@ package import EventLoop
 import JSON
 import Postgres
 import RateLimiting
+import Records
 package import Runtime
 package import Sessions
 import Tenancy
@@ -48,7 +49,7 @@ import Tenancy
   /// Begins to use a link: returns the address, and a new authenticator app to set up.
   ///
   /// It can be repeated, which replaces the authenticator app that was not confirmed.
-  /// - Throws: `.linkExpired` also for a used and an unknown link, `.tooManyAttempts`,
+  /// - Throws: `.linkExpired` also for a used and an unknown link, `.networkRefused`, `.tooManyAttempts`,
   ///   `.tooManyFactors`, `.databaseUnavailable`.
   package static func open(
     _ token: String, _ context: RequestContext
@@ -66,7 +67,8 @@ import Tenancy
   /// former credentials and signs the administrator in.
   ///
   /// - Returns: the session, and recovery codes.
-  /// - Throws: `.linkExpired` also for a used and an unknown link, `.invalid` for the password,
+  /// - Throws: `.linkExpired` also for a used and an unknown link, `.networkRefused`, `.invalid` for the
+  ///   password,
   ///   `.invalidCode`, `.tooManyAttempts`, `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`.
   package static func use(
     _ token: String, password: String, code: String, _ context: RequestContext
@@ -109,7 +111,10 @@ import Tenancy
       let (user, hash) = (credential.owner(as: UserID.self), credential.hash(context.keys.master))
       let found = try await context.read(
         AdministratorLinkQueries.find, user, hash, on: .exclusive)
-      if let email = found.first { return (user, hash, email) }
+      if let found = found.first {
+        guard found.isReached(from: context) else { throw .networkRefused }
+        return (user, hash, found.record.email)
+      }
     }
     try await RefusedLogin.record("administrator-link", context)
     throw .linkExpired
@@ -127,13 +132,13 @@ package enum AdministratorLinkQueries {
     returning link_expires_at
     """)
 
-  /// Returns the address of the administrator whose link is valid.
-  static let find = Statement<String, UserID, BinaryBytes>(
+  /// Returns the administrator whose link is valid.
+  static let find = Statement<Stored<AdministratorRecord>, UserID, BinaryBytes>(
     "administrator_links.find",
     """
-    select email from administrators
-    where user_id = $1 and link_hash = $2 and link_expires_at > now() and link_tries > 0
-      and not disabled
+    select \(AdministratorRecord.table.columns), '' from administrators r
+    where r.user_id = $1 and r.link_hash = $2 and r.link_expires_at > now() and r.link_tries > 0
+      and not r.disabled
     """)
 
   /// Counts a try before it is made; returns no row if none is left.

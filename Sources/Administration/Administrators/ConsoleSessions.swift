@@ -53,7 +53,8 @@ package struct ConsoleSession: RowDecodable {
   /// Signs an administrator in by address and password, as far as the second step.
   ///
   /// - Returns: the flow of the second step.
-  /// - Throws: `.wrongCredentials` also for a disabled administrator, `.secondFactorMissing`,
+  /// - Throws: `.wrongCredentials` also for a disabled administrator and from another network than the
+  ///   administrator's, `.secondFactorMissing`,
   ///   `.tooManyAttempts`, `.tooManyRequests`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   package static func signIn(
     _ credentials: Credentials, _ context: RequestContext
@@ -64,7 +65,10 @@ package struct ConsoleSession: RowDecodable {
     } catch let error where error.is(.additionalFactorRequired) {
       guard let flow = error["flow"]?.string,
         let user = Credential(.flow, flow, context.keys.master)?.part(as: UserID.self),
-        try await !context.read(ConsoleSessionQueries.mayEnter, user, on: .exclusive).isEmpty
+        let found = try await context.read(
+          ConsoleSessionQueries.mayEnter, user, on: .exclusive
+        ).first,
+        found.isReached(from: context)
       else { throw .wrongCredentials }
       guard SecondFactorFlow.methods(of: error).contains(.totp) else {
         throw .secondFactorMissing
@@ -103,10 +107,7 @@ package struct ConsoleSession: RowDecodable {
       on: .exclusive)
     guard var session = found.first else { return nil }
     session.cookie = cookie
-    let networks = session.administrator.networks
-    guard networks.isEmpty || context.address.isIn(networks.compactMap { IPNetwork($0) }) else {
-      throw .networkRefused
-    }
+    guard session.administrator.isReached(from: context) else { throw .networkRefused }
     if session.isDue {
       _ = try await context.write(
         ConsoleSessionQueries.extend, user, id, ConsoleSession.idleLifetime,
@@ -158,10 +159,12 @@ package struct ConsoleSession: RowDecodable {
 
 package enum ConsoleSessionQueries {
   /// Returns a row if an administrator may sign in.
-  static let mayEnter = Statement<String, UserID>(
+  static let mayEnter = Statement<Stored<AdministratorRecord>, UserID>(
     "console_sessions.may_enter",
-    "select user_id from administrators where user_id = $1 and not disabled"
-  )
+    """
+    select \(AdministratorRecord.table.columns), '' from administrators r
+    where r.user_id = $1 and not r.disabled
+    """)
 
   /// Returns a live session; no row if it has ended or the administrator is disabled.
   ///
@@ -191,6 +194,19 @@ package enum ConsoleSessionQueries {
       expires_at = least(now() + $3::interval, created_at + $4::interval)
     where user_id = $1 and session_id = $2 and ended_at is null
     """)
+}
+
+extension Stored<AdministratorRecord> {
+  @EventLoop func isReached(from context: RequestContext) -> Bool {
+    administrator(isRecent: false).isReached(from: context)
+  }
+}
+
+extension Administrator {
+  /// Returns whether the administrator may call from the network of a request.
+  @EventLoop func isReached(from context: RequestContext) -> Bool {
+    networks.isEmpty || context.address.isIn(networks.compactMap { IPNetwork($0) })
+  }
 }
 
 extension Failure {

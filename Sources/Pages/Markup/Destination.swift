@@ -9,9 +9,15 @@ package struct LocalPath: Sendable, Hashable {
   /// Checks a path; nil if it could leave this server or has a character that no URL has.
   package init?(_ text: String) {
     guard text.utf8.first == UInt8(ascii: "/"), text.utf8.dropFirst().first != UInt8(ascii: "/"),
-      text.utf8.allSatisfy(URLCharacters.contains)
+      text.utf8.allSatisfy(URLCharacters.contains), !Self.hasDotSegment(text)
     else { return nil }
     self.text = text
+  }
+
+  /// Whether a browser would shorten the path, as it does with `/a/../b`.
+  private static func hasDotSegment(_ text: String) -> Bool {
+    let path = text.prefix { $0 != "?" && $0 != "#" }.lowercased().replacing("%2e", with: ".")
+    return path.split(separator: "/").contains { $0 == "." || $0 == ".." }
   }
 }
 
