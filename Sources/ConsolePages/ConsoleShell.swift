@@ -87,8 +87,9 @@ package struct ConsoleShell: Sendable {
       action="\(LocalPath.console(app, "search").text)">
       <svg class="icon" viewBox="0 0 20 20" aria-hidden="true"><circle cx="9" cy="9" r="6"/>\
       <path d="m13.5 13.5 4 4"/></svg>
-      <label class="hidden" for="q">Find a user by address, id or name</label>
+      <label class="hidden" for="q">Find users by address, name or ID</label>
       <input id="q" name="q" type="search" value="\(frame.query)" autocomplete="off" \
+      placeholder="Find users by address, name or ID" \
       spellcheck="false" autocapitalize="none">
       <button class="secondary">Find</button>
       </form>
@@ -140,15 +141,15 @@ package struct ConsoleShell: Sendable {
     }
     return """
       <main id="content" tabindex="-1">
-      \(page.mistakes.isEmpty ? nil : summary(page.mistakes))
-      \(page.notice.map { #"<p class="notice success" role="status">\#($0)</p>"# })
       \(page.back.map { #"<p class="back"><a href="\#($0.path.text)">\#($0.label)</a></p>"# })
       <div class="head"><h1>\(page.heading)\(page.tags.map { " \($0)" })</h1>\
       \(if: !page.actions.isEmpty, #"<div class="actions">\#(page.actions)</div>"#)</div>
       \(if: !tabs.isEmpty, #"<nav class="tabs" aria-label="About this"><div>\#(tabs)</div></nav>"#)
+      \(page.mistakes.isEmpty ? nil : summary(page.mistakes))
+      \(page.notice.map { #"<p class="notice success" role="status">\#($0)</p>"# })
       \(page.body.map { "\($0)\n" })
-      \(page.commands.isEmpty ? nil : Part.commands(page.commands))
-      \(if: page.hasTimes, #"<p class="zone muted">Times are in UTC.</p>"#)
+      <div class="foot">\(page.commands.isEmpty ? nil : Part.commands(page.commands))\
+      \(if: page.hasTimes, #"<p class="zone muted">Times are in UTC.</p>"#)</div>
       </main>
       """
   }

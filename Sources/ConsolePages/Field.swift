@@ -23,6 +23,8 @@ package struct ConsoleField: Sendable {
 
   package let name: String
   package let label: String
+  /// The name that programs use, shown beside the label; nil for none.
+  package var code: String?
   package let kind: Kind
   /// The value; of a checkbox, `true` if it is checked.
   package var value: String
@@ -57,6 +59,7 @@ package struct ConsoleField: Sendable {
       #"<p class="error" id="\#(name)-error"><span class="hidden">Error: </span>\#(text)</p>"#
     }
     let style = mistake == nil ? "" : " invalid"
+    let label: Markup = "\(label)\(code.map { " <code>\($0)</code>" as Markup })"
     switch kind {
     case .checkbox:
       return """

@@ -110,6 +110,18 @@ package enum Part {
 
   // MARK: Forms
 
+  /// Returns fields of a form that belong together.
+  package static func group(_ title: String, _ fields: Markup) -> Markup {
+    #"<div class="group" role="group" aria-label="\#(title)"><h3>\#(title)</h3>\#(fields)</div>"#
+  }
+
+  /// Returns fields of a form that a person opens.
+  package static func group(_ title: String, isOpen: Bool, _ fields: Markup) -> Markup {
+    """
+    <details class="group"\(if: isOpen, " open")><summary>\(title)</summary>\(fields)</details>
+    """
+  }
+
   /// Returns a form that posts to a target.
   ///
   /// - Parameters:
@@ -225,7 +237,19 @@ package struct ConsoleTable {
 
 extension JSON {
   /// The text of an editor: as stored, and indented by two spaces.
-  package var edited: String { edited(indentedBy: "") }
+  ///
+  /// Marks that turn or hide text are escaped, so that they are seen.
+  package var edited: String {
+    let text = edited(indentedBy: "")
+    guard text.unicodeScalars.contains(where: \.properties.isBidiControl) else { return text }
+    return text.unicodeScalars.reduce(into: "") { escaped, scalar in
+      if scalar.properties.isBidiControl {
+        escaped += "\\u" + String(scalar.value, radix: 16)
+      } else {
+        escaped.unicodeScalars.append(scalar)
+      }
+    }
+  }
 
   private func edited(indentedBy indent: String) -> String {
     let inner = indent + "  "

@@ -1,14 +1,16 @@
 // Comfort only: every page works without it.
 
 // The link of a new administrator has its token after #, where no server and no log sees it.
-const link = document.getElementById("link");
+const link = document.querySelector(".plain-page #link");
 if (link && location.hash.length > 1) {
   link.value = location.hash.slice(1);
   history.replaceState(null, "", location.pathname);
 }
 
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 // A button that copies the code beside it.
-for (const code of document.querySelectorAll("pre.code:not(.difference), .once code")) {
+for (const code of document.querySelectorAll("pre.code:not(.difference), .key code, .definitions dd > code")) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "secondary copy";

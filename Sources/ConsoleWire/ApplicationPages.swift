@@ -23,24 +23,47 @@ import WireKit
       "logout_urls": "Allowed Logout URLs", "web_origins": "Allowed Web Origins",
       "cors_origins": "Allowed Origins (CORS)", "id": "Client ID", "disabled": "Disabled",
     ],
+    groups: [
+      .init(nil, ["name", "description", "disabled"]),
+      .init("URLs", ["callback_urls", "logout_urls", "web_origins", "cors_origins"]),
+      .init("Sign-in", ["connections", "first_party", "confirm_sign_in", "pkce"]),
+      .init("Tokens", ["scopes", "refresh_token_days", "claims_profile", "claims"]),
+      .init("Links on pages", ["logo_url", "terms_url", "privacy_url"], isClosed: true),
+      .init(
+        "Native apps",
+        ["apple_team_id", "apple_bundle_id", "android_package", "android_certificates"],
+        isClosed: true),
+    ],
     extra: facts, tabs: tabs)
 
   nonisolated static let routes =
     pages.routes + [
       ConsoleVisit.page(
         "/console/{app}/applications/{record}/start", "Show how an application begins"
-      ) { (visit) async throws(Failure) in try await start(visit) },
-      ConsoleVisit.form(
-        "/console/{app}/applications/{record}/secret", below: 1, isRecent: true,
-        "Replace the secret of an application"
-      ) { (visit, _) async throws(Failure) in
-        let id = visit.call.text("record")
-        let answer = try await visit.send(ConsoleRequest(.post, "clients", id, "secret"))
-        return .done(
-          visit.path("applications", id), "The old secret is refused from now on.",
-          values: [.secret: answer.json["secret"]?.string ?? ""])
-      },
+      ) { (visit) async throws(Failure) in try await start(visit) }
     ]
+    + ConsoleVisit.asked(
+      "/console/{app}/applications/{record}/secret", isRecent: true,
+      "Replace the secret of an application"
+    ) { (visit) async throws(Failure) in
+      let client = try await pages.read(visit).json
+      let name = client["name"]?.string ?? ""
+      return ConsoleQuestion(
+        title: "Replace the secret of \(name)",
+        heading: "Replace the secret of \(Part.name(name))", section: .applications,
+        back: ConsoleLink(name, to: visit.path("applications", visit.call.text("record"))),
+        consequences: [
+          "The application is refused at once, until it has the new secret.",
+          "The new secret is shown once.",
+        ], button: "Replace the secret",
+        commands: ["dossier client rotate \(visit.call.text("record"))"])
+    } _: { (visit, _) async throws(Failure) in
+      let id = visit.call.text("record")
+      let answer = try await visit.send(ConsoleRequest(.post, "clients", id, "secret"))
+      return .done(
+        visit.path("applications", id), "The old secret is refused from now on.",
+        values: [.secret: answer.json["secret"]?.string ?? ""])
+    }
 
   private static func tabs(_ visit: ConsoleVisit, _ current: String) -> [ConsoleTab] {
     let id = visit.call.text("record")
@@ -70,11 +93,9 @@ import WireKit
       """
     let kind = client["kind"]?.string ?? ""
     if visit.right >= .owner, kind == "web" || kind == "machine" {
-      let target = visit.target(
-        visit.path("applications", client["id"]?.string ?? "", "secret"))
+      let path = visit.path("applications", client["id"]?.string ?? "", "secret")
       card = """
-        \(card)<p class="muted">A new secret is shown once. The old one is refused at once.</p>\
-        \(Part.button("Replace the secret", target))
+        \(card)\(Part.buttons(Part.link("Replace the secret", to: path, style: .secondary)))
         """
     }
     return [Part.card("Basic information", card)]

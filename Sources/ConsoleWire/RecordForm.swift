@@ -15,6 +15,52 @@ struct RecordForm {
   let columns: [Column]
   /// Labels of columns that people know by another name.
   var labels: [String: String] = [:]
+  /// The parts of the form; columns of none stand in the last one, *Advanced*.
+  var groups: [Group] = []
+
+  /// Fields that belong together.
+  struct Group {
+    /// Nil for the first fields.
+    let title: String?
+    let columns: [String]
+    /// Whether the page shows its title only, unless a field has a value of its own or an error.
+    let isClosed: Bool
+
+    init(_ title: String?, _ columns: [String], isClosed: Bool = false) {
+      (self.title, self.columns, self.isClosed) = (title, columns, isClosed)
+    }
+  }
+
+  /// Returns the fields in their groups, with the errors of a form.
+  ///
+  /// Parameters are as for `fields`.
+  func markup(_ values: JSONObject?, _ form: FormValues?, _ mistakes: [Mistake]) -> Markup {
+    let fields = fields(values, form)
+    guard !groups.isEmpty else { return fields.markup(mistakes) }
+    let grouped = groups.flatMap(\.columns)
+    let rest = columns.map(\.name).filter { !grouped.contains($0) }
+    let parts = (groups + [Group("Advanced", rest, isClosed: true)]).map { group -> Markup in
+      let own = group.columns.compactMap { name in fields.first { $0.name == name } }
+      guard !own.isEmpty else { return "" }
+      let markup = own.markup(mistakes)
+      guard let title = group.title else { return markup }
+      guard group.isClosed else { return Part.group(title, markup) }
+      let isOpen = own.contains { field in
+        mistakes.contains { $0.field == field.name } || isChosen(field)
+      }
+      return Part.group(title, isOpen: isOpen, markup)
+    }
+    return "\(parts)"
+  }
+
+  /// Returns whether a field shows another value than the default.
+  private func isChosen(_ field: ConsoleField) -> Bool {
+    guard let column = columns.first(where: { $0.name == field.name }) else { return false }
+    if case .flag = column.rule.kind {
+      return (field.value == "true") != (column.usual.bool == true)
+    }
+    return field.value != Self.text(of: column.usual, column.rule)
+  }
 
   /// Returns the fields.
   ///
@@ -26,9 +72,11 @@ struct RecordForm {
     columns.map { column in
       let stored = values?[column.name] ?? (column.has(.required) ? .null : column.usual)
       let value = form.map { typed(column, $0) } ?? Self.text(of: stored, column.rule)
-      return ConsoleField(
-        column.name, label(of: column), Self.kind(of: column), value: value,
-        hint: hint(of: column))
+      let label = label(of: column)
+      var field = ConsoleField(
+        column.name, label, Self.kind(of: column), value: value, hint: hint(of: column))
+      if label.lowercased() != column.name { field.code = column.name }
+      return field
     }
   }
 
@@ -41,8 +89,7 @@ struct RecordForm {
   private func label(of column: Column) -> String {
     let words = column.name.split(separator: "_").map { Self.initials[String($0)] ?? String($0) }
       .joined(separator: " ")
-    let label = labels[column.name] ?? words.prefix(1).uppercased() + words.dropFirst()
-    return label.lowercased() == column.name ? label : "\(label) (\(column.name))"
+    return labels[column.name] ?? words.prefix(1).uppercased() + words.dropFirst()
   }
 
   private func hint(of column: Column) -> Markup {
@@ -52,7 +99,8 @@ struct RecordForm {
     }
     if case .texts = column.rule.kind { sentences.append("One on each line.") }
     if !column.has(.required), !column.has(.secret) {
-      let usual = Self.text(of: column.usual, column.rule)
+      var usual = Self.text(of: column.usual, column.rule)
+      if case .flag = column.rule.kind { usual = column.usual.bool == true ? "on" : "off" }
       if !usual.isEmpty, usual.utf8.count < 60, !usual.utf8.contains(UInt8(ascii: "\n")) {
         sentences.append("Default: \(usual).")
       }
@@ -67,7 +115,8 @@ struct RecordForm {
     case .number: return .number
     case .choice(let words): return .choice(words.map { ($0, $0) })
     case .choices(let words): return .choices(words)
-    case .text(let length): return length.upperBound > 1_000 ? .lines : .text
+    case .text(let length):
+      return length.upperBound > 1_000 && !column.name.hasSuffix("_url") ? .lines : .text
     case .texts, .members: return .lines
     case .object: return .json
     }
@@ -134,7 +183,9 @@ struct RecordForm {
       // A box that is not checked has no value in a form.
       if values != nil, value == stored { continue }
       // A new record takes the defaults itself.
-      if values == nil, value == column.usual || value == .null { continue }
+      if values == nil, value == .null || !column.has(.required) && value == column.usual {
+        continue
+      }
       if let object = value.object, let old = stored.object {
         patch[column.name] = .object(Self.replacement(of: old, by: object))
       } else {

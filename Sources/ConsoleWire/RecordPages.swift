@@ -29,6 +29,7 @@ import WireKit
   let one: String
   let none: String
   var labels: [String: String] = [:]
+  var groups: [RecordForm.Group] = []
   /// The cards below the form of a record.
   var extra: @EventLoop @Sendable (ConsoleVisit, JSON) async throws(Failure) -> [Markup] = {
     _, _ in []
@@ -56,13 +57,10 @@ import WireKit
       ConsoleVisit.form("\(path)/{record}", limit: 262_144, "Change the \(words.one)") {
         (visit, form) async throws(Failure) in try await save(visit, form)
       },
-      ConsoleVisit.page(
-        "\(path)/{record}/delete", isRecent: true, "Ask whether to delete the \(words.one)"
-      ) { (visit) async throws(Failure) in try await deletion(visit) },
-      ConsoleVisit.form("\(path)/{record}/delete", isRecent: true, "Delete the \(words.one)") {
-        (visit, form) async throws(Failure) in try await delete(visit, form)
-      },
     ]
+      + ConsoleVisit.asked(
+        "\(path)/{record}/delete", isRecent: true, "Delete the \(words.one)", ask: deletion
+      ) { (visit, _) async throws(Failure) in try await delete(visit) }
   }
 
   // MARK: Requests
@@ -114,7 +112,7 @@ import WireKit
         let value = item[name] ?? .null
         if value.bool == true { return Part.tag("Yes") }
         if value.bool == false { return "" }
-        if let list = value.array { return "\(list.count)" }
+        if let count = value.array?.count ?? value.object?.count { return "\(count)" }
         return Part.name(value.string ?? (value == .null ? "" : value.text))
       }
       table.rows.append([link] + cells + [Part.time(item["created_at"]?.string)])
@@ -129,7 +127,7 @@ import WireKit
     let columns = shape.columns.filter { column in
       creation?.contains(column.name) ?? (column.name != "id")
     }
-    return RecordForm(columns: columns, labels: labels)
+    return RecordForm(columns: columns, labels: labels, groups: groups)
   }
 
   private func newPage(
@@ -145,7 +143,7 @@ import WireKit
         Part.form(
           visit.target(path(visit, "new")), isWide: true,
           """
-          \(creationForm.fields(nil, form).markup(mistakes))\
+          \(creationForm.markup(nil, form, mistakes))\
           \(Part.buttons(
             Part.submit("Create"), Part.link("Cancel", to: path(visit), style: .secondary)))
           """)),
@@ -181,7 +179,7 @@ import WireKit
 
   private var form: RecordForm {
     let columns = shape.columns.filter { !$0.has(.immutable) }
-    return RecordForm(columns: columns, labels: labels)
+    return RecordForm(columns: columns, labels: labels, groups: groups)
   }
 
   func head(of record: JSON, _ visit: ConsoleVisit, tab: String) -> ConsolePage {
@@ -231,7 +229,7 @@ import WireKit
           Part.form(
             visit.target(path(visit, id(visit)), [.version(answer.version)]), isWide: true,
             """
-            \(form.fields(record.object, typed).markup(mistakes))\
+            \(form.markup(record.object, typed, mistakes))\
             \(Part.buttons(Part.submit("Save changes")))
             """)))
     } else {
@@ -283,52 +281,20 @@ import WireKit
 
   // MARK: Deletion
 
-  private func deletion(
-    _ visit: ConsoleVisit, mistakes: [Mistake] = []
-  ) async throws(Failure) -> ConsolePage {
+  private func deletion(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleQuestion {
     let record = try await read(visit).json
     let name = record[title]?.string ?? ""
-    var page = ConsolePage(
-      "Delete \(name)", heading: "Delete \(Part.name(name))", section: section)
-    page.back = ConsoleLink(name, to: path(visit, id(visit)))
-    page.mistakes = mistakes
-    let field = ConsoleField("confirmation", "Type \(name) to confirm")
-    let form = Part.form(
-      visit.target(path(visit, id(visit), "delete")), isWide: true,
-      """
-      \([field].markup(mistakes))\
-      \(Part.buttons(
-        Part.submit("Delete \(one)", .danger),
-        Part.link("Cancel", to: path(visit, id(visit)), style: .secondary)))
-      """)
-    page.body = [
-      """
-      <section class="card danger-zone"><h2>What happens</h2><p>\(words.consequence) \
-      This cannot be undone.</p>\(form)</section>
-      """
-    ]
-    page.commands = ["dossier \(words.command) delete \(id(visit))"]
-    return page
+    return ConsoleQuestion(
+      title: "Delete \(name)", heading: "Delete \(Part.name(name))", section: section,
+      back: ConsoleLink(name, to: path(visit, id(visit))),
+      consequences: [words.consequence, "This cannot be undone."], button: "Delete \(one)",
+      confirmation: name, commands: ["dossier \(words.command) delete \(id(visit))"])
   }
 
-  private func delete(
-    _ visit: ConsoleVisit, _ form: FormValues
-  ) async throws(Failure) -> ConsoleOutcome {
-    let record = try await read(visit).json
-    let name = record[title]?.string ?? ""
-    guard form.trimmed("confirmation") == name else {
-      let mistakes = [Mistake("Type exactly \(name).", field: "confirmation")]
-      return .refused(try await deletion(visit, mistakes: mistakes), .unprocessable)
-    }
-    do throws(Failure) {
-      _ = try await visit.send(ConsoleRequest(.delete, resource, id(visit)))
-      return .done(path(visit), "Deleted", name: name)
-    } catch {
-      guard error.isMendable else { throw error }
-      visit.call.failure = error
-      return .refused(
-        try await deletion(visit, mistakes: error.mistakes([])), error.type.status)
-    }
+  private func delete(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleOutcome {
+    let name = try await read(visit).json[title]?.string ?? ""
+    _ = try await visit.send(ConsoleRequest(.delete, resource, id(visit)))
+    return .done(path(visit), "Deleted", name: name)
   }
 }
 
@@ -353,5 +319,15 @@ enum RecordSections {
     title: "name", key: "name", creation: nil, listed: ["preset", "disabled"],
     one: "connection",
     none: "Users of this app sign in with passwords or codes. A connection adds a service, such as "
-      + "Google.")
+      + "Google.",
+    labels: ["preset": "Service", "disabled": "State"],
+    groups: [
+      .init(nil, ["name", "preset", "label", "enabled", "client_id", "client_secret"]),
+      .init("Users", ["sign_up", "link", "email_trust", "refresh_profile", "domains", "tenants"]),
+      .init(
+        "Issuer and endpoints",
+        ["issuer", "authorization_url", "token_url", "userinfo_url", "scopes", "claims"],
+        isClosed: true),
+      .init("Apple", ["team_id", "key_id"], isClosed: true),
+    ])
 }

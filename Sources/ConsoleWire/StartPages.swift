@@ -83,7 +83,7 @@ import WireKit
             + "This page does not come again."),
         Part.code(
           codes.split(separator: " ").joined(separator: "\n"), label: "Recovery codes"),
-        "<p>\(Part.link("I've saved my codes", to: .console(), style: .primary))</p>",
+        Part.buttons(Part.link("I've saved my codes", to: .console(), style: .primary)),
       ]
       return ConsoleResponses.page(page)
     },
@@ -97,7 +97,7 @@ import WireKit
     page.mistakes = mistakes
     let field = ConsoleField(
       "link", "Link", value: "",
-      hint: "The whole link as `dossier administrator` has printed it. It works once.")
+      hint: "The whole link, as the command printed it. It works once.")
     page.body = [
       Part.form(
         FormTarget(path), "\([field].markup(mistakes))\(Part.buttons(Part.submit("Continue")))")

@@ -12,31 +12,30 @@ import WireKit
 @EventLoop enum UserPages {
   private nonisolated static let path = "/console/{app}/users/{user}"
 
-  nonisolated static let routes = [
-    ConsoleVisit.page(path, "Show a user") { (visit) async throws(Failure) in
-      try await details(visit)
-    },
-    ConsoleVisit.form("\(path)/profile", below: 1, "Change the profile of a user", saveProfile),
-    ConsoleVisit.form("\(path)/block", below: 1, "Block a user") {
-      (visit, _) async throws(Failure) in
-      try await setBlock(visit, true)
-    },
-    ConsoleVisit.form("\(path)/unblock", below: 1, "Unblock a user") {
-      (visit, _) async throws(Failure) in
-      try await setBlock(visit, false)
-    },
-    ConsoleVisit.form("\(path)/verify", below: 1, "Verify the address of a user") {
-      (visit, _) async throws(Failure) in
-      _ = try await visit.send(ConsoleRequest(.post, "users", visit.userID, "email", "verify"))
-      return .done(visit.userPath(), "The address is verified.")
-    },
-    ConsoleVisit.page("\(path)/delete", isRecent: true, "Ask whether to delete a user") {
-      (visit) async throws(Failure) in
-      try await deletion(visit)
-    },
-    ConsoleVisit.form("\(path)/delete", isRecent: true, "Delete a user", delete),
-    ConsoleVisit.page("\(path)/history", "List what happened to a user", history),
-  ]
+  nonisolated static let routes: [Route] =
+    [
+      ConsoleVisit.page(path, "Show a user") { (visit) async throws(Failure) in
+        try await details(visit)
+      },
+      ConsoleVisit.form("\(path)/profile", below: 1, "Change the profile of a user", saveProfile),
+      ConsoleVisit.form("\(path)/block", below: 1, "Block a user") {
+        (visit, _) async throws(Failure) in
+        try await setBlock(visit, true)
+      },
+      ConsoleVisit.form("\(path)/unblock", below: 1, "Unblock a user") {
+        (visit, _) async throws(Failure) in
+        try await setBlock(visit, false)
+      },
+      ConsoleVisit.form("\(path)/verify", below: 1, "Verify the address of a user") {
+        (visit, _) async throws(Failure) in
+        _ = try await visit.send(ConsoleRequest(.post, "users", visit.userID, "email", "verify"))
+        return .done(visit.userPath(), "The address is verified.")
+      },
+      ConsoleVisit.page("\(path)/history", "List what happened to a user", history),
+    ]
+    + ConsoleVisit.asked("\(path)/delete", isRecent: true, "Delete a user", ask: deletion) {
+      (visit, _) async throws(Failure) in try await delete(visit)
+    }
 
   // MARK: All tabs
 
@@ -254,58 +253,33 @@ import WireKit
 
   // MARK: Deletion
 
-  private static func deletion(
-    _ visit: ConsoleVisit, mistakes: [Mistake] = []
-  ) async throws(Failure) -> ConsolePage {
+  private static func deletion(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleQuestion {
     let user = try await visit.read("users", visit.userID).json
     let sessions = try await visit.read("users", visit.userID, "sessions").items
     let identities = try await visit.read("users", visit.userID, "identities").items
     let devices = Set(sessions.compactMap { $0["device_id"]?.string }).count
     let name = title(of: user)
-    var page = ConsolePage(
-      "Delete \(name)", heading: "Delete \(heading(of: user))", section: .users)
-    page.back = ConsoleLink(name, to: visit.userPath())
-    page.mistakes = mistakes
-    let counts = [
-      Self.count(sessions.count, "session", "sessions"),
-      Self.count(devices, "device", "devices"),
-      Self.count(identities.count, "way to sign in", "ways to sign in"),
-    ]
-    let field = ConsoleField("confirmation", "Type \(name) to confirm")
-    let form = Part.form(
-      visit.target(visit.userPath("delete")), isWide: true,
-      """
-      \([field].markup(mistakes))\
-      \(Part.buttons(
-        Part.submit("Delete user", .danger),
-        Part.link("Cancel", to: visit.userPath(), style: .secondary)))
-      """)
-    page.body = [
-      """
-      <section class="card danger-zone"><h2>What is lost</h2>\
-      \(Part.list(counts + ["metadata, app metadata, custom data and properties"]))\
-      <p>This cannot be undone. Others may then use the address again.</p>\(form)</section>
-      """
-    ]
-    page.commands = ["dossier user delete \(visit.userID) --app \(visit.place)"]
-    return page
+    return ConsoleQuestion(
+      title: "Delete \(name)", heading: "Delete \(heading(of: user))", section: .users,
+      back: ConsoleLink(name, to: visit.userPath()),
+      consequences: [
+        count(sessions.count, "session ends", "sessions end"),
+        count(devices, "device loses the user", "devices lose the user"),
+        count(identities.count, "way to sign in is lost", "ways to sign in are lost"),
+        "Metadata, app metadata, custom data and properties are lost.",
+        "This cannot be undone. Others may then use the address again.",
+      ], button: "Delete user", confirmation: name,
+      commands: ["dossier user delete \(visit.userID) --app \(visit.place)"])
   }
 
   private static func count(_ number: Int, _ one: String, _ many: String) -> String {
     "\(number) \(number == 1 ? one : many)"
   }
 
-  private static func delete(
-    _ visit: ConsoleVisit, _ form: FormValues
-  ) async throws(Failure) -> ConsoleOutcome {
+  private static func delete(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleOutcome {
     let user = try await visit.read("users", visit.userID).json
-    let name = title(of: user)
-    guard form.trimmed("confirmation").lowercased() == name.lowercased() else {
-      let mistakes = [Mistake("Type exactly \(name).", field: "confirmation")]
-      return .refused(try await deletion(visit, mistakes: mistakes), .unprocessable)
-    }
     _ = try await visit.send(ConsoleRequest(.delete, "users", visit.userID))
-    return .done(visit.path("users"), "Deleted", name: name)
+    return .done(visit.path("users"), "Deleted", name: title(of: user))
   }
 
   // MARK: History

@@ -81,7 +81,7 @@ import WireKit
       var table = ConsoleTable(
         "Permissions", [.init("Permission"), .init("API"), .init("From")])
       for item in permissions {
-        let roles = item["roles"]?.array?.compactMap { $0["name"]?.string } ?? []
+        let roles = item["roles"]?.array?.compactMap(\.string) ?? []
         let sources = (item["direct"]?.bool == true ? ["given directly"] : []) + roles
         table.rows.append([
           Part.identifier(item["scope"]?.string ?? ""), Part.name(item["name"]?.string ?? ""),

@@ -12,55 +12,77 @@ import WireKit
 @EventLoop enum UserSignInPages {
   private nonisolated static let path = "/console/{app}/users/{user}"
 
-  nonisolated static let routes = [
-    ConsoleVisit.page("\(path)/sign-in", "Show how a user signs in") {
-      (visit) async throws(Failure) in try await signIn(visit)
-    },
-    ConsoleVisit.form("\(path)/sign-in/reset", below: 1, "Email a user a link to a new password") {
-      (visit, _) async throws(Failure) in
-      _ = try await visit.send(
-        ConsoleRequest(.post, "users", visit.userID, "password", "reset-request"))
-      return .done(visit.userPath("sign-in"), "The email is on its way.")
-    },
-    ConsoleVisit.form(
-      "\(path)/sign-in/password", below: 1, isRecent: true, "Set the password of a user",
-      setPassword),
-    ConsoleVisit.form(
-      "\(path)/sign-in/factors", below: 1, isRecent: true, "Remove the second factors of a user"
-    ) { (visit, _) async throws(Failure) in
+  nonisolated static let routes: [Route] =
+    [
+      ConsoleVisit.page("\(path)/sign-in", "Show how a user signs in") {
+        (visit) async throws(Failure) in try await signIn(visit)
+      },
+      ConsoleVisit.form("\(path)/sign-in/reset", below: 1, "Email a user a link to a new password")
+      {
+        (visit, _) async throws(Failure) in
+        _ = try await visit.send(
+          ConsoleRequest(.post, "users", visit.userID, "password", "reset-request"))
+        return .done(visit.userPath("sign-in"), "The email is on its way.")
+      },
+      ConsoleVisit.form(
+        "\(path)/sign-in/password", below: 1, isRecent: true, "Set the password of a user",
+        setPassword),
+      ConsoleVisit.form("\(path)/sign-in/limits", below: 1, "Reset the limits of a user") {
+        (visit, _) async throws(Failure) in
+        var request = ConsoleRequest(.post, "rate-limits", "reset")
+        request.body = ["user_id": .string(visit.userID)]
+        _ = try await visit.send(request)
+        return .done(visit.userPath("sign-in"), "The limits of this user are reset.")
+      },
+      ConsoleVisit.form(
+        "\(path)/sign-in/unlink", below: 1, isRecent: true, "Unlink an identity of a user"
+      ) { (visit, form) async throws(Failure) in
+        let kind = form["kind"] == "passkey" ? "passkeys" : "identities"
+        _ = try await visit.send(
+          ConsoleRequest(.delete, "users", visit.userID, kind, form["identity"] ?? ""))
+        return .done(visit.userPath("sign-in"), "The user can no longer sign in that way.")
+      },
+      ConsoleVisit.page("\(path)/sessions", "List the sessions of a user") {
+        (visit) async throws(Failure) in try await sessions(visit)
+      },
+      ConsoleVisit.form("\(path)/sessions/end", below: 1, "End a session of a user") {
+        (visit, form) async throws(Failure) in
+        _ = try await visit.send(
+          ConsoleRequest(.delete, "users", visit.userID, "sessions", form["session"] ?? "-"))
+        return .done(visit.userPath("sessions"), "The session has ended.")
+      },
+    ]
+    + ConsoleVisit.asked(
+      "\(path)/sign-in/factors", isRecent: true, "Remove the second factors of a user"
+    ) { visit in
+      ConsoleQuestion(
+        title: "Remove the second factors", section: .users,
+        back: ConsoleLink("Sign-in", to: visit.userPath("sign-in")),
+        consequences: [
+          "All authenticator apps and recovery codes of the user are removed.",
+          "The next sign-in needs no second factor, unless the app requires one.",
+          "An email tells the user.",
+        ], button: "Remove second factors",
+        commands: ["dossier user second-factors --help"])
+    } _: { (visit, _) async throws(Failure) in
       _ = try await visit.send(
         ConsoleRequest(.delete, "users", visit.userID, "second-factors"))
       return .done(
         visit.userPath("sign-in"), "The second factors are removed, and an email reports it.")
-    },
-    ConsoleVisit.form("\(path)/sign-in/limits", below: 1, "Reset the limits of a user") {
-      (visit, _) async throws(Failure) in
-      var request = ConsoleRequest(.post, "rate-limits", "reset")
-      request.body = ["user_id": .string(visit.userID)]
-      _ = try await visit.send(request)
-      return .done(visit.userPath("sign-in"), "The limits of this user are reset.")
-    },
-    ConsoleVisit.form(
-      "\(path)/sign-in/unlink", below: 1, isRecent: true, "Unlink an identity of a user"
-    ) { (visit, form) async throws(Failure) in
-      let kind = form["kind"] == "passkey" ? "passkeys" : "identities"
-      _ = try await visit.send(
-        ConsoleRequest(.delete, "users", visit.userID, kind, form["identity"] ?? ""))
-      return .done(visit.userPath("sign-in"), "The user can no longer sign in that way.")
-    },
-    ConsoleVisit.page("\(path)/sessions", "List the sessions of a user") {
-      (visit) async throws(Failure) in try await sessions(visit)
-    },
-    ConsoleVisit.form("\(path)/sessions/end", below: 1, "End sessions of a user") {
-      (visit, form) async throws(Failure) in
-      var path = ["users", visit.userID, "sessions"]
-      if let session = form["session"] { path.append(session) }
-      _ = try await visit.send(ConsoleRequest(.delete, path))
-      return .done(
-        visit.userPath("sessions"),
-        form["session"] == nil ? "All sessions have ended." : "The session has ended.")
-    },
-  ]
+    }
+    + ConsoleVisit.asked("\(path)/sessions/end-all", "End all sessions of a user") { visit in
+      ConsoleQuestion(
+        title: "End all sessions", section: .users,
+        back: ConsoleLink("Sessions", to: visit.userPath("sessions")),
+        consequences: [
+          "The user is signed out everywhere, and must sign in again.",
+          "Access tokens that services check by themselves stay valid until they expire.",
+        ], button: "End all sessions",
+        commands: ["dossier user logout \(visit.userID) --app \(visit.place)"])
+    } _: { (visit, _) async throws(Failure) in
+      _ = try await visit.send(ConsoleRequest(.delete, "users", visit.userID, "sessions"))
+      return .done(visit.userPath("sessions"), "All sessions have ended.")
+    }
 
   // MARK: Sign-in
 
@@ -89,7 +111,7 @@ import WireKit
         Part.card(
           "Help the user",
           """
-          <p>The limits end a time of waiting after wrong passwords or codes.</p>\
+          <p>A reset of the limits lets the user try again at once after wrong passwords or codes.</p>\
           <div class="buttons">\(help)</div>
           """))
     }
@@ -98,9 +120,9 @@ import WireKit
         Part.card(
           "Second factors",
           """
-          <p>Removes all authenticator apps and recovery codes. An email tells the user.</p>\
-          \(Part.button(
-            "Remove second factors", visit.target(visit.userPath("sign-in", "factors"))))
+          <p>For a user who has lost the authenticator app and the recovery codes.</p>\
+          \(Part.link(
+            "Remove second factors", to: visit.userPath("sign-in", "factors"), style: .secondary))
           """))
       let field = ConsoleField(
         "password", "New password", .password(isNew: true),
@@ -186,7 +208,8 @@ import WireKit
     }
     if mayEnd {
       page.actions = [
-        Part.button("End all sessions", visit.target(visit.userPath("sessions", "end")))
+        Part.link(
+          "End all sessions", to: visit.userPath("sessions", "end-all"), style: .secondary)
       ]
     }
     var columns: [ConsoleTable.Column] = [

@@ -57,6 +57,16 @@ class ConsoleCase(HostedCase):
         self.forget_steps()
         return visitor.submit(code=visitor.authenticator.code())
 
+    def age(self):
+        """Makes the last authentication of all sessions too old for dangerous acts."""
+        self.site.sql(
+            "update sessions set authenticated_at = authenticated_at - interval '11 minutes'")
+
+    def confirmed(self, visitor, path):
+        """Confirms a question. Returns the next page."""
+        visitor.open(path)
+        return visitor.submit(path)
+
     def user(self, **members):
         """Creates a user of the default app. Returns its id."""
         made = self.site.dossier(

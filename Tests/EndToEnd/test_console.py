@@ -140,7 +140,7 @@ class Forms(ConsoleCase):
         token = visitor.form("/profile").fields["token"]
         self.assertEqual(visitor.submit("/block", token=token).status, 403)
         # Links change nothing.
-        for action in ["block", "verify", "metadata", "sessions/end", "sign-in/factors"]:
+        for action in ["block", "verify", "metadata", "sessions/end", "sign-in/limits"]:
             self.assertEqual(visitor.open(f"{path}/{action}").status, 405)
         self.assertFalse(self.site.dossier("user", "show", user)["blocked"])
 
@@ -162,6 +162,46 @@ class Forms(ConsoleCase):
         visitor = self.administrator()
         page = visitor.open("/console/default/users?state=c29tZXRoaW5n&notice=Pay+now")
         self.assertNotIn("Pay now", page.text)
+
+
+    def test_a_form_of_many_names_holds_no_worker_up(self):
+        visitor = self.administrator("viewer")
+        visitor.open(f"/console/default/users/{self.user()}/sessions")
+        form = visitor.form("/sign-out")
+        names = "".join(f"&n{number}=" for number in range(30_000))
+        token, once = form.fields["token"], form.fields["once"]
+        for path, status in [(visitor.page.path.replace("sessions", "metadata"), 400), (form.action, 413)]:
+            page = visitor.send("POST", path, f"token={token}&once={once}{names}", Origin=visitor.origin,
+                                **{"Content-Type": "application/x-www-form-urlencoded"})
+            self.assertEqual(page.status, status, page.text)
+        self.assertEqual(visitor.open("/console/default").status, 200)
+
+    def test_the_app_of_administrators_has_no_settings(self):
+        visitor = self.administrator()
+        path = "/console/operators/settings/account"
+        visitor.open(path)
+        page = visitor.submit(path, password_min_length="4")
+        self.assertEqual(page.status, 404, page.text)
+        self.assertEqual(self.site.dossier("app", "show", "--app", "default")["chosen"].count(
+            "password_min_length"), 0)
+
+    def test_a_link_is_not_used_up_from_another_network(self):
+        address, link = self.link("viewer", "--network", "192.0.2.0/24")
+        visitor = self.new_visitor()
+        visitor.address = address
+        visitor.open("/console/start")
+        self.assertEqual(visitor.submit(link=link).status, 404)
+        self.site.dossier("administrator", "set", address, "--any-network")
+        visitor.open("/console/start")
+        self.shows(visitor.submit(link=link), "Set up your account")
+        visitor.authenticator = self.authenticator(visitor)
+        visitor.submit(password=PASSWORD, code=visitor.authenticator.code())
+        # Nor does a password tell anything there.
+        self.site.dossier("administrator", "set", address, "--network", "192.0.2.0/24")
+        visitor.cookies = {}
+        visitor.open("/console/sign-in")
+        page = visitor.submit(email=address, password=PASSWORD)
+        self.shows(page, "Sign in", "Email address or password is wrong.", status=422)
 
 
 class Users(ConsoleCase):
@@ -259,7 +299,43 @@ class Users(ConsoleCase):
         self.assertIn("Verified", visitor.page.heading)
         # The administrator has just set the account up.
         page = visitor.open(f"{path}/delete")
-        self.assertIn("What is lost", page.text)
+        self.assertIn("What happens", page.text)
+
+    def test_forms_with_more_power_ask_for_password_and_code_again(self):
+        visitor = self.administrator("admin", "--app", "default")
+        client = self.site.dossier("client", "create", "Reader", "kind=machine", "--app", "default",
+                                   "scopes=read:users")
+        user, asks = self.user(), "Confirm that it is you"
+        self.age()
+        # The secret of a new client, more scopes of an old one, and an address that gets links.
+        visitor.open("/console/default/applications/new")
+        self.shows(visitor.submit("/new", name="Nightly", kind="machine"), asks)
+        path = f"/console/default/applications/{client['id']}"
+        visitor.open(path)
+        self.shows(visitor.submit(path, scopes="read:users\nupdate:users"), asks)
+        visitor.open(f"/console/default/users/{user}")
+        self.shows(visitor.submit("/profile", email=self.new_address()), asks)
+        # Other changes of them do not.
+        visitor.open("/console/default/applications/new")
+        self.assertIn("Created", visitor.submit("/new", name="Phone", kind="native").text)
+        visitor.open(path)
+        self.assertIn("The changes are saved.", visitor.submit(path, description="a").text)
+        visitor.open(f"/console/default/users/{user}")
+        self.assertIn("The profile is saved.", visitor.submit("/profile", name="Ada").text)
+        clients = self.site.dossier("client", "list", "--app", "default")
+        self.assertNotIn("Nightly", [row["name"] for row in clients])
+        self.assertEqual(self.site.dossier("client", "show", client["id"])["scopes"], ["read:users"])
+
+    def test_a_new_program_is_made_with_its_secret(self):
+        visitor = self.administrator()
+        visitor.open("/console/default/applications/new")
+        page = visitor.submit("/new", name="Reports", kind="machine")
+        self.assertIn("The secret is shown only now.", page.text)
+        path = page.path
+        secret = page.body.decode().partition("<code>")[2].partition("<")[0]
+        page = self.confirmed(visitor, f"{path}/secret")
+        self.assertIn("The old secret is refused from now on.", page.text)
+        self.assertNotIn(secret, page.text)
         page = visitor.submit("/delete", confirmation="something")
         self.assertEqual((page.status, page.errors), (422, [f"Type exactly {email}."]))
         page = visitor.submit("/delete", confirmation=email.upper())
@@ -269,7 +345,7 @@ class Users(ConsoleCase):
     def test_dangerous_pages_ask_for_password_and_code_again(self):
         visitor = self.administrator()
         user = self.user()
-        self.site.sql("update sessions set authenticated_at = authenticated_at - interval '11 minutes'")
+        self.age()
         page = self.shows(visitor.open(f"/console/default/users/{user}/delete"), "Confirm that it is you")
         page = visitor.submit("/confirm", password="wrong", code="000000")
         self.assertEqual(page.status, 422)
@@ -285,7 +361,7 @@ class Users(ConsoleCase):
         path = f"/console/default/users/{user}"
         page = visitor.open(f"{path}/sessions")
         self.assertIn("127.0.0.1", page.text)
-        self.assertIn("All sessions have ended.", visitor.submit("/sessions/end").text)
+        self.assertIn("All sessions have ended.", self.confirmed(visitor, f"{path}/sessions/end-all").text)
         self.assertIn("not signed in anywhere", visitor.page.text)
         self.assertIn("password", visitor.open(f"{path}/sign-in").text)
         page = visitor.submit("/sign-in/password", password="another horse battery")

@@ -211,7 +211,7 @@ class Records(ConsoleCase):
         self.assertEqual(page.status, 422)
         self.assertIn("nonsense here", visitor.form(path).fields["callback_urls"])
         self.assertIn("CLIENT_ID=", visitor.open(f"{path}/start").text)
-        self.assertIn("shown only now", visitor.open(path) and visitor.submit("/secret").text)
+        self.assertIn("shown only now", self.confirmed(visitor, f"{path}/secret").text)
         visitor.open(f"{path}/delete")
         self.assertIn("Deleted Reports", visitor.submit("/delete", confirmation="Reports").text)
         self.assertEqual(visitor.open(path).status, 404)

@@ -1,0 +1,98 @@
+import ConsolePages
+import EventLoop
+import HTTP
+import HostedPages
+import Pages
+import Runtime
+import WireKit
+
+/// A page that asks before an action which cannot be taken back, and lists what follows.
+struct ConsoleQuestion {
+  let title: String
+  /// The heading; nil for the title.
+  var heading: Markup?
+  let section: ConsoleSection
+  /// The page from which the administrator comes.
+  let back: ConsoleLink
+  /// What follows, a sentence or a number each.
+  let consequences: [String]
+  let button: String
+  /// What the administrator types to confirm; nil if a click is enough.
+  var confirmation: String?
+  var commands: [String] = []
+
+  private static let field = "confirmation"
+
+  /// Returns the page, whose form has the path of the page.
+  @EventLoop func page(_ visit: ConsoleVisit, mistakes: [Mistake] = []) -> ConsolePage {
+    var page = ConsolePage(title, heading: heading, section: section)
+    page.back = back
+    page.mistakes = mistakes
+    page.commands = commands
+    let fields = [confirmation.map { ConsoleField(Self.field, "Type \($0) to confirm") }]
+    let form = Part.form(
+      visit.target(visit.call.pagePath(above: 0)), isWide: true,
+      """
+      \(fields.compactMap(\.self).markup(mistakes))\
+      \(Part.buttons(
+        Part.submit(button, .danger), Part.link("Cancel", to: back.path, style: .secondary)))
+      """)
+    page.body = [
+      """
+      <section class="card danger-zone"><h2>What happens</h2>\(Part.list(consequences))\(form)\
+      </section>
+      """
+    ]
+    return page
+  }
+
+  /// Returns the error of a form that does not confirm; none if it does.
+  ///
+  /// Case does not count.
+  func mistakes(_ form: FormValues) -> [Mistake] {
+    guard let confirmation,
+      form.trimmed(named: Self.field).lowercased() != confirmation.lowercased()
+    else { return [] }
+    return [Mistake("Type exactly \(confirmation).", field: Self.field)]
+  }
+}
+
+extension ConsoleVisit {
+  /// Returns the routes of an action: the page that asks, and its form at the same path.
+  ///
+  /// - Parameters:
+  ///   - pattern: the path.
+  ///   - isRecent: whether the administrator must have authenticated within the last minutes.
+  ///   - summary: what the action does.
+  ///   - ask: returns the question.
+  ///   - work: returns the response to a confirmed form.
+  /// - Returns: the routes.
+  nonisolated static func asked(
+    _ pattern: String, isRecent: Bool = false, _ summary: String,
+    ask: @escaping @EventLoop @Sendable (ConsoleVisit) async throws(Failure) -> ConsoleQuestion,
+    _ work:
+      @escaping @EventLoop @Sendable (ConsoleVisit, FormValues) async throws(Failure)
+      -> ConsoleOutcome
+  ) -> [Route] {
+    [
+      page(pattern, isRecent: isRecent, "Ask before the form: \(summary)") {
+        (visit) async throws(Failure) in try await ask(visit).page(visit)
+      },
+      form(pattern, isRecent: isRecent, summary) { (visit, form) async throws(Failure) in
+        let question = try await ask(visit)
+        let mistakes = question.mistakes(form)
+        guard mistakes.isEmpty else {
+          return .refused(question.page(visit, mistakes: mistakes), .unprocessable)
+        }
+        do throws(Failure) {
+          return try await work(visit, form)
+        } catch {
+          guard error.isMendable else { throw error }
+          visit.call.failure = error
+          return .refused(
+            question.page(visit, mistakes: error.mistakes([])), error.type.status)
+        }
+      },
+    ]
+  }
+}
