@@ -358,7 +358,8 @@ let package = Package(
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "WireKit", "Outbound",
+        "EventLoop", "HTTP", "JSON", "Encoding", "OpenID", "Operators", "Pages", "WireKit",
+        "Outbound",
       ],
       swiftSettings: domain
     ),

@@ -99,7 +99,7 @@ typealias Page = Pages.Page
       return try await visit.handle(from: page, isFresh: isFresh) { () async throws(Failure) in
         guard isOnce else { return try await work(visit, form) }
         return try await call.respondOnce(
-          to: form, of: visit.user, in: visit.app.id, orShow: .account
+          to: form, keyed: { .init($0, of: visit.user, in: visit.app.id) }, orShow: .account
         ) { () async throws(Failure) in
           try await work(visit, form)
         }

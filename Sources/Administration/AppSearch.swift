@@ -16,6 +16,8 @@ package struct AppSearch: Sendable {
   /// In bytes: more than the longest address.
   package static let longest = 320
 
+  /// The members that were compared with the text, for the audit log.
+  package private(set) var members: [String] = []
   package private(set) var users: [Profile] = []
   package private(set) var sessions: [FoundSession] = []
   package private(set) var devices: [FoundDevice] = []
@@ -39,6 +41,7 @@ package struct AppSearch: Sendable {
     var found = AppSearch()
     guard !text.isEmpty else { return found }
     if let user = UserID(text) {
+      found.members = ["id"]
       try await found.find(user, context)
     } else if text.utf8.first == UInt8(ascii: "@"), text.utf8.count > 1 {
       try await found.add([(.emailDomain, .equal)], String(text.dropFirst()), context)
@@ -63,6 +66,7 @@ package struct AppSearch: Sendable {
       Filter.term(
         FilterTerm(subject: .profile(member), test: .compares(comparison, .text(text))))
     }
+    self.members += members.map(\.0.rawValue)
     let page = try await UserSearch.page(of: .or(terms), after: nil, count: Self.most, context)
     let known = Set(users.map(\.id))
     users += page.items.map(\.profile).filter { !known.contains($0.id) }

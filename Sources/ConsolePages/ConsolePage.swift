@@ -76,6 +76,8 @@ package struct ConsoleFrame: Sendable {
   package let signOut: FormTarget
   /// The text in the search field.
   package var query = ""
+  /// Whether single keys are shortcuts.
+  package var hasKeys = true
 
   package init(
     app: String?, administrator: String, role: String, sections: [ConsoleSection],
@@ -102,6 +104,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case indexes
   case keys
   case apps
+  case administrators
   case outbox
 
   package var label: String {
@@ -120,12 +123,14 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .keys: "Signing keys"
     case .audit: "Audit log"
     case .apps: "Apps"
+    case .administrators: "Administrators"
     case .outbox: "Outbox"
     }
   }
 
   /// Whether the section is about the deployment, and not about one app.
-  package var isOfDeployment: Bool { self == .apps || self == .outbox }
+  package var isOfDeployment: Bool { group == Self.deployment }
+  private static let deployment = "Deployment"
 
   /// The heading above the section and its neighbors; nil for the first ones.
   var group: String? {
@@ -133,7 +138,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .overview, .users, .roles, .audit: nil
     case .applications, .apis, .connections: "Sign-in"
     case .settings, .branding, .customData, .schemas, .indexes, .keys: "App"
-    case .apps, .outbox: "Deployment"
+    case .apps, .administrators, .outbox: Self.deployment
     }
   }
 }

@@ -21,7 +21,7 @@ package struct ConsoleShell: Sendable {
       \(main(page))
       </div>
       """
-    return document(page, app: frame.app, kind: "console", content).html
+    return document(page, app: frame.app, kind: "console", hasKeys: frame.hasKeys, content).html
   }
 
   /// Returns the document of a page for someone who is not signed in, such as the sign-in.
@@ -30,7 +30,7 @@ package struct ConsoleShell: Sendable {
       <header class="plain-bar"><p class="product">\(mark) Dossier console</p></header>
       \(main(page))
       """
-    return document(page, app: nil, kind: "plain-page", content).html
+    return document(page, app: nil, kind: "plain-page", hasKeys: false, content).html
   }
 
   /// Returns the page with the sections, to which the button *Menu* of a narrow window leads.
@@ -44,7 +44,7 @@ package struct ConsoleShell: Sendable {
   }
 
   private func document(
-    _ page: ConsolePage, app: String?, kind: StaticString, _ content: Markup
+    _ page: ConsolePage, app: String?, kind: StaticString, hasKeys: Bool, _ content: Markup
   ) -> Markup {
     let error = page.mistakes.isEmpty ? "" : "Error: "
     let place = app.map { "\($0) - Dossier" } ?? "Dossier"
@@ -61,7 +61,7 @@ package struct ConsoleShell: Sendable {
       <link rel="stylesheet" href="\(stylesheet.text)">
       <script src="\(script.text)" defer></script>
       </head>
-      <body class="\(kind.description)">
+      <body class="\(kind.description)"\(if: hasKeys, " data-keys")>
       <a class="skip" href="#content">Skip to the content</a>
       \(content)
       </body>
@@ -103,7 +103,8 @@ package struct ConsoleShell: Sendable {
   private func account(_ frame: ConsoleFrame) -> Markup {
     """
     <div class="account-card"><p><bdi>\(frame.administrator)</bdi><br>\
-    <span class="muted">Role: \(frame.role)</span></p>
+    <span class="muted">Role: \(frame.role)</span><br>\
+    \(Part.link("Your account", to: .console("-", "me")))</p>
     \(Part.form(frame.signOut, #"<button class="secondary">Sign out</button>"#))</div>
     """
   }

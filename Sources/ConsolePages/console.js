@@ -39,11 +39,40 @@ addEventListener("keydown", (event) => {
     editor.form.requestSubmit(editor.form.querySelector("[data-save]") ?? undefined);
   }
   const types = event.target.matches?.("input, textarea, select");
-  if (event.key === "/" && !types && !event.ctrlKey && !event.metaKey && !event.altKey) {
-    const search = document.getElementById("q");
-    if (search) {
-      event.preventDefault();
-      search.focus();
-    }
+  // Single keys can be turned off at Your account.
+  if (types || event.ctrlKey || event.metaKey || event.altKey || !("keys" in document.body.dataset)) return;
+  const search = document.getElementById("q");
+  if (event.key === "/" && search) {
+    event.preventDefault();
+    search.focus();
   }
+  if (event.key === "?") listKeys();
 });
+
+const keys = [["/", "Go to the search"], ["Ctrl+S", "Save the editor"], ["?", "List these keys"]];
+
+function listKeys() {
+  const dialog = document.getElementById("keys-list") ?? document.createElement("dialog");
+  if (!dialog.isConnected) {
+    dialog.id = "keys-list";
+    dialog.setAttribute("aria-label", "Keys");
+    const list = document.createElement("dl");
+    list.className = "definitions";
+    for (const [key, meaning] of keys) {
+      const [row, term, detail] = ["div", "dt", "dd"].map((name) => document.createElement(name));
+      term.textContent = key;
+      detail.textContent = meaning;
+      row.append(term, detail);
+      list.append(row);
+    }
+    const form = document.createElement("form");
+    form.method = "dialog";
+    const button = document.createElement("button");
+    button.className = "secondary";
+    button.textContent = "Close";
+    form.append(button);
+    dialog.append(list, form);
+    document.body.append(dialog);
+  }
+  if (!dialog.open) dialog.showModal();
+}

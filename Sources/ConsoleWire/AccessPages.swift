@@ -13,17 +13,16 @@ import WireKit
 
 /// The sign-in, the confirmation before sensitive changes, and the sign-out.
 @EventLoop enum AccessPages {
-  private nonisolated static let path = LocalPath.console("sign-in")
-  private nonisolated static let codePath = LocalPath.console("sign-in", "code")
-  private nonisolated static let confirmPath = LocalPath.console("confirm")
-  private nonisolated static let resumePath = LocalPath.console("resume")
+  private nonisolated static let path = LocalPath.console("-", "sign-in")
+  private nonisolated static let codePath = LocalPath.console("-", "sign-in", "code")
+  private nonisolated static let confirmPath = LocalPath.console("-", "confirm")
 
   nonisolated static let routes = [
     Route(.get, path.text, access: .open, summary: "Show the sign-in of administrators") { call in
       ConsoleResponses.page(signInPage(next: next(call)))
     },
     Route(
-      .post, path.text, access: .open, body: .form,
+      .post, path.text, access: .open, body: .of(.form, limit: KeptForm.bodyLimit),
       summary: "Check the password of an administrator"
     ) { (call) async throws(Failure) in try await checkPassword(call) },
     Route(
@@ -34,16 +33,14 @@ import WireKit
       return ConsoleResponses.page(try codePage(state, call))
     },
     Route(
-      .post, codePath.text, access: .open, body: .form, summary: "Sign an administrator in"
+      .post, codePath.text, access: .open, body: .of(.form, limit: KeptForm.bodyLimit),
+      summary: "Sign an administrator in"
     ) { (call) async throws(Failure) in try await checkCode(call) },
     ConsoleVisit.page(confirmPath.text, "Ask an administrator to authenticate again") { visit in
       confirmPage(visit, next: next(visit.call))
     },
     ConsoleVisit.confirmation(confirmPath.text),
-    ConsoleVisit.page(resumePath.text, "Show a form that was sent after the end of a session") {
-      (visit) throws(Failure) in try resumption(visit)
-    },
-    ConsoleVisit.signOut("/console/sign-out"),
+    ConsoleVisit.signOut("/console/-/sign-out"),
   ]
 
   // MARK: Ways here
@@ -58,47 +55,41 @@ import WireKit
     call.redirect(to: path.with("next", page(of: call, above: steps)))
   }
 
-  /// The longest values of a form that are kept over a sign-in, in bytes: they are in an address.
-  private static let longestForm = 3_000
-
-  /// Returns the redirect to the sign-in after a form, whose values are kept if they are short.
+  /// Returns the sign-in after a form, which is kept.
   ///
-  /// - Throws: `.internalError` if the values cannot be encrypted.
-  static func signIn(
-    _ call: Call, after form: FormValues, to steps: Int
-  ) throws(Failure) -> Response {
-    let own = [ConsoleVisit.tokenName, "once"]
-    let pairs = form.pairs.filter { !own.contains($0.name) }
-    let values = JSON.array(pairs.map { .array([.string($0.name), .string($0.value)]) }).text
-    guard values.utf8.count <= longestForm else { return signIn(call, to: steps) }
-    let state = ConsoleState([
-      .action: String(call.request.path), .page: call.pagePath(above: steps).text, .form: values,
-    ])
-    let next = try state.path(resumePath, session: "", call)
-    return call.redirect(to: path.with("next", next.text))
+  /// - Throws: `.internalError` if the form cannot be encrypted.
+  static func signIn(_ call: Call, keeping form: KeptForm) throws(Failure) -> Response {
+    ConsoleResponses.page(signInPage(next: form.page, kept: try form.hidden(call)), .forbidden)
   }
 
-  private static func resumption(_ visit: ConsoleVisit) throws(Failure) -> ConsolePage {
-    let state = ConsoleState(of: visit.call, session: "")
-    guard let action = state.values[.action].flatMap(LocalPath.init),
-      let text = state.values[.form], let pairs = (try? JSON.parse(Array(text.utf8)))?.array
-    else { throw .notFound }
-    let back = checked(state.values[.page])
-    let hidden = pairs.compactMap { pair -> HiddenField? in
-      guard let parts = pair.array, parts.count == 2 else { return nil }
-      return HiddenField(parts[0].string ?? "", parts[1].string ?? "")
-    }
+  /// Returns the confirmation after a form, which is kept.
+  ///
+  /// - Throws: `.internalError` if the form cannot be encrypted.
+  static func confirm(_ visit: ConsoleVisit, keeping form: KeptForm) throws(Failure) -> Response {
+    let page = confirmPage(visit, next: form.page, kept: try form.hidden(visit.call))
+    return visit.response(page, .forbidden)
+  }
+
+  /// Returns the page with a form that was kept, in the session that has begun meanwhile.
+  private static func resumption(
+    of form: KeptForm, _ session: ConsoleSession, _ call: Call
+  ) -> Response {
+    let visit = ConsoleVisit(call, session)
     var page = ConsolePage("Send your form")
     page.body = [
-      Part.paragraph(
-        "Your session had ended when you sent the form. Nothing was changed, and your entries are "
-          + "kept."),
-      Part.form(
-        visit.target(action, hidden),
-        Part.buttons(
-          Part.submit("Send it now"), Part.link("Back without it", to: back, style: .secondary))),
+      Part.paragraph("Nothing was changed yet, and your entries are kept."),
+      Part.card(
+        nil,
+        """
+        \(if: !form.entries.isEmpty, Part.definitions(form.entries))\
+        \(Part.form(
+          visit.target(form.action, form.pairs.map { HiddenField($0.name, $0.value) }),
+          Part.buttons(
+            Part.submit("Send it now"),
+            Part.link("Back without it", to: form.page, style: .secondary))))
+        """),
     ]
-    return page
+    return visit.response(page)
   }
 
   /// Returns the redirect to the page that asks for a password again.
@@ -127,7 +118,7 @@ import WireKit
   // MARK: Sign-in
 
   private static func signInPage(
-    next: LocalPath, email: String = "", mistakes: [Mistake] = []
+    next: LocalPath, kept: HiddenField? = nil, email: String = "", mistakes: [Mistake] = []
   ) -> ConsolePage {
     var page = ConsolePage("Sign in")
     page.mistakes = mistakes
@@ -136,9 +127,14 @@ import WireKit
       ConsoleField("password", "Password", .password(isNew: false)),
     ]
     fields[email.isEmpty ? 0 : 1].isFocused = mistakes.isEmpty
-    page.body = [
+    if kept != nil {
+      page.body.append(
+        Part.paragraph("Your session has ended. Your form is kept; sign in to send it."))
+    }
+    page.body += [
       Part.form(
-        FormTarget(path, hidden: [HiddenField("next", next.text)]),
+        FormTarget(
+          path, hidden: [HiddenField("next", next.text)] + [kept].compactMap(\.self)),
         "\(fields.markup(mistakes))\(Part.buttons(Part.submit("Continue")))")
     ]
     return page
@@ -148,21 +144,23 @@ import WireKit
     try call.requireOrigin()
     guard case .form(let form) = call.body else { throw .formForged }
     let (email, next) = (form.trimmed("email"), checked(form["next"]))
+    let kept = KeptForm.field(in: form)
     ConsoleVisit.findDevice(call)
     do throws(Failure) {
       let credentials = Credentials(email: email, password: form.text("password"))
       let flow = try await ConsoleSessions.signIn(credentials, call.context)
       let state = ConsoleState([.flow: flow, .next: next.text])
+      if let kept { return ConsoleResponses.page(try codePage(state, call, kept: kept)) }
       return call.redirect(to: try state.path(codePath, session: "", call))
     } catch {
       return try refusal(
         of: error, call, field: "password", "Email address or password is wrong."
-      ) { signInPage(next: next, email: email, mistakes: $0) }
+      ) { signInPage(next: next, kept: kept, email: email, mistakes: $0) }
     }
   }
 
   private static func codePage(
-    _ state: ConsoleState, _ call: Call, mistakes: [Mistake] = []
+    _ state: ConsoleState, _ call: Call, kept: HiddenField? = nil, mistakes: [Mistake] = []
   ) throws(Failure) -> ConsolePage {
     var page = ConsolePage("Enter the code")
     page.mistakes = mistakes
@@ -174,7 +172,7 @@ import WireKit
     let sealed = HiddenField(ConsoleState.parameter, try state.text(for: codePath, call))
     page.body = [
       Part.form(
-        FormTarget(codePath, hidden: [sealed]),
+        FormTarget(codePath, hidden: [sealed] + [kept].compactMap(\.self)),
         "\([field].markup(mistakes))\(Part.buttons(Part.submit("Sign in")))")
     ]
     return page
@@ -188,13 +186,16 @@ import WireKit
     ConsoleVisit.findDevice(call)
     do throws(Failure) {
       let session = try await ConsoleSessions.complete(flow, by: form.trimmed("code"), call.context)
-      var response = call.redirect(to: checked(state.values[.next]))
+      var response =
+        KeptForm(in: form, call).map { resumption(of: $0, session, call) }
+        ?? call.redirect(to: checked(state.values[.next]))
       ConsoleVisit.keep(session, in: &response)
       return response
     } catch {
       return try refusal(
         of: error, call, field: "code", "The code is wrong. Check it and try again."
-      ) { (mistakes) throws(Failure) in try codePage(state, call, mistakes: mistakes)
+      ) { (mistakes) throws(Failure) in
+        try codePage(state, call, kept: KeptForm.field(in: form), mistakes: mistakes)
       }
     }
   }
@@ -224,7 +225,7 @@ import WireKit
   // MARK: Confirmation
 
   fileprivate static func confirmPage(
-    _ visit: ConsoleVisit, next: LocalPath, mistakes: [Mistake] = []
+    _ visit: ConsoleVisit, next: LocalPath, kept: HiddenField? = nil, mistakes: [Mistake] = []
   ) -> ConsolePage {
     var page = ConsolePage("Confirm that it is you")
     page.mistakes = mistakes
@@ -239,7 +240,9 @@ import WireKit
       Part.card(
         nil,
         Part.form(
-          visit.target(confirmPath, [HiddenField("next", next.text)]), isWide: true,
+          visit.target(
+            confirmPath, [HiddenField("next", next.text)] + [kept].compactMap(\.self)),
+          isWide: true,
           "\(fields.markup(mistakes))\(Part.buttons(Part.submit("Confirm")))")),
     ]
     return page
@@ -253,7 +256,9 @@ import WireKit
     do throws(Failure) {
       let session = try await ConsoleSessions.stepUp(
         visit.session, password: form.text("password"), code: form.trimmed("code"), visit.context)
-      var response = visit.call.redirect(to: next)
+      var response =
+        KeptForm(in: form, visit.call).map { resumption(of: $0, session, visit.call) }
+        ?? visit.call.redirect(to: next)
       ConsoleVisit.keep(session, in: &response)
       return response
     } catch {
@@ -265,7 +270,9 @@ import WireKit
         guard error.isMendable else { throw error }
         mistakes = error.mistakes(["password", "code"])
       }
-      return visit.response(confirmPage(visit, next: next, mistakes: mistakes), .unprocessable)
+      let page = confirmPage(
+        visit, next: next, kept: KeptForm.field(in: form), mistakes: mistakes)
+      return visit.response(page, .unprocessable)
     }
   }
 }
@@ -273,14 +280,16 @@ import WireKit
 extension ConsoleVisit {
   /// Returns the route of the form that authenticates again, which sets new cookies.
   fileprivate nonisolated static func confirmation(_ pattern: String) -> Route {
-    posted(pattern, "Authenticate an administrator again", AccessPages.confirmed)
+    posted(
+      pattern, limit: KeptForm.bodyLimit, "Authenticate an administrator again",
+      AccessPages.confirmed)
   }
 
   /// Returns the route that ends the session.
   fileprivate nonisolated static func signOut(_ pattern: String) -> Route {
     posted(pattern, "Sign an administrator out") { (visit, _) async throws(Failure) in
       try await ConsoleSessions.end(visit.session, visit.context)
-      var response = visit.call.redirect(to: .console("sign-in"))
+      var response = visit.call.redirect(to: .console("-", "sign-in"))
       forget(in: &response)
       return response
     }

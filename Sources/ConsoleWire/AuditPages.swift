@@ -1,3 +1,4 @@
+import Administration
 import ConsolePages
 import Encoding
 import EventLoop
@@ -11,30 +12,158 @@ import WireKit
 /// The audit log of an app.
 @EventLoop enum AuditPages {
   nonisolated static let routes = [
-    ConsoleVisit.page("/console/{app}/audit", "List what was done in an app") {
-      (visit) async throws(Failure) in
-      let events = try await visit.read(
-        "audit", query: [("app", visit.place), ("limit", "50"), ("cursor", visit.cursor)])
-      var page = ConsolePage("Audit log", section: .audit)
-      page.hasTimes = true
-      page.commands = ["dossier audit --app \(visit.place)"]
-      page.body = [
-        events.items.isEmpty
-          ? Part.empty("Nothing is recorded.")
-          : table(of: events.items) { visit.path("users", $0) }
-      ]
-      page.body += visit.pager(events) { visit.path("audit", query: $0) }
+    ConsoleVisit.page("/console/{app}/audit", "List what was done in an app", list),
+    ConsoleVisit.posted(
+      "/console/{app}/audit/export", below: 1, isRecent: true, "Export events of an app", export),
+  ]
+
+  /// The conditions, as the parameters of the page and of `/v1/audit` name them.
+  private struct Conditions {
+    static let fields = ["action", "actor", "user", "network", "session", "from", "to", "order"]
+    let values: [(name: String, value: String)]
+
+    init(_ form: FormValues?) {
+      values = Self.fields.map { ($0, form?.trimmed(named: $0) ?? "") }
+    }
+
+    subscript(name: String) -> String { values.first { $0.name == name }?.value ?? "" }
+    var isEmpty: Bool { values.allSatisfy { $0.value.isEmpty || $0.name == "order" } }
+
+    /// The conditions in words.
+    var text: String {
+      values.filter { !$0.value.isEmpty && $0.name != "order" }.map { "\($0.name) \($0.value)" }
+        .joined(separator: ", ")
+    }
+
+    var flags: String {
+      values.filter { !$0.value.isEmpty }.map {
+        " --\($0.name) \(CommandLineText.quoted($0.value))"
+      }
+      .joined()
+    }
+  }
+
+  private static func list(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
+    let conditions = Conditions(FormValues(visit.call.request.query))
+    var page = ConsolePage("Audit log", section: .audit)
+    page.hasTimes = true
+    page.commands = ["dossier audit --app \(visit.place)\(conditions.flags)"]
+    let events: ConsoleAnswer
+    do throws(Failure) {
+      let query = try await query(of: conditions, visit)
+      events = try await visit.read(
+        "audit",
+        query: [("app", visit.place), ("limit", "50"), ("cursor", visit.cursor)] + query)
+    } catch {
+      guard error.isMendable || error.is(.searchTooSlow) else { throw error }
+      visit.call.failure = error
+      page.mistakes = error.mistakes(Conditions.fields)
+      page.body = [form(conditions, visit, page.mistakes)]
       return page
     }
-  ]
+    page.body = [form(conditions, visit, [])]
+    guard !events.items.isEmpty else {
+      if let next = events.next {
+        page.body.append(
+          Part.empty(
+            "None of the events that were read matches \(conditions.text). More events are left.",
+            Part.link(
+              "Go on", to: visit.path("audit", query: conditions.values + [("cursor", next)]),
+              style: .secondary)))
+      } else {
+        page.body.append(
+          conditions.isEmpty
+            ? Part.empty("Nothing is recorded.")
+            : Part.empty(
+              "No event matches \(conditions.text).",
+              Part.link("Remove filter", to: visit.path("audit"), style: .secondary)))
+      }
+      return page
+    }
+    page.body.append(table(of: events.items) { visit.path("users", $0) })
+    page.body += visit.pager(events) { visit.path("audit", query: conditions.values + $0) }
+    if visit.right >= .admin { page.body.append(exportCard(conditions, visit)) }
+    return page
+  }
+
+  /// Returns the parameters for `/v1`, which knows users only by their ids.
+  private static func query(
+    of conditions: Conditions, _ visit: ConsoleVisit
+  ) async throws(Failure) -> [(name: String, value: String)] {
+    let user = conditions["user"]
+    guard user.utf8.contains(UInt8(ascii: "@")) else { return conditions.values }
+    let filter = "email = \(JSON.string(user).text)"
+    let found = try await visit.read("users", query: [("filter", filter), ("limit", "1")]).items
+    guard let id = found.first?["id"]?.string else {
+      throw .invalid([FieldError("/user", "user", "No user has this address.")])
+    }
+    return conditions.values.map { ($0.name, $0.name == "user" ? id : $0.value) }
+  }
+
+  private static func form(
+    _ conditions: Conditions, _ visit: ConsoleVisit, _ mistakes: [Mistake]
+  ) -> Markup {
+    let fields = [
+      ConsoleField("action", "Action", value: conditions["action"], hint: "Such as login*"),
+      ConsoleField("actor", "By", value: conditions["actor"], hint: "Such as operator"),
+      ConsoleField("user", "User", value: conditions["user"], hint: "Id or address"),
+      ConsoleField(
+        "network", "Network", value: conditions["network"], hint: "Such as 203.0.113.0/24"),
+      ConsoleField("session", "Session", value: conditions["session"], hint: "Id"),
+      ConsoleField("from", "From", .day, value: conditions["from"], hint: "This day included"),
+      ConsoleField("to", "To", .day, value: conditions["to"], hint: "This day included"),
+      ConsoleField(
+        "order", "Order", .choice([("", "Newest first"), ("oldest", "Oldest first")]),
+        value: conditions["order"], hint: "By time"),
+    ]
+    return """
+      <form class="filter" method="get" action="\(visit.path("audit").text)">\
+      \(fields.markup(mistakes))\(Part.submit("Apply", .secondary))</form>
+      """
+  }
+
+  // MARK: Export
+
+  private static func exportCard(_ conditions: Conditions, _ visit: ConsoleVisit) -> Markup {
+    let hidden = conditions.values.map { HiddenField($0.name, $0.value) }
+    func button(_ label: String, _ format: String) -> Markup {
+      Part.button(
+        label,
+        visit.target(visit.path("audit", "export"), hidden + [HiddenField("format", format)]))
+    }
+    return Part.card(
+      "Export",
+      """
+      <p class="muted">A file has at most 50,000 of these events. Choose a shorter time for the rest, \
+      or use the command line.</p>\
+      <div class="buttons">\(button("Export CSV", "csv"))\(button("Export NDJSON", "ndjson"))</div>
+      """)
+  }
+
+  private static func export(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> Response {
+    let conditions = Conditions(form)
+    var request = ConsoleRequest(.get, "audit", "export")
+    request.query =
+      [("app", visit.place), ("format", form["format"] ?? "")]
+      + (try await query(of: conditions, visit))
+    return try await visit.file(request)
+  }
+
+  // MARK: Rows
 
   /// Returns events as a table.
   ///
   /// - Parameters:
   ///   - events: the events.
-  ///   - path: returns the page of a user; nil for the events of one user.
+  ///   - path: returns the page of a user; nil for the events of one user or object.
+  ///   - versions: returns the versions of a document, by its name in events; nil for none.
   /// - Returns: the table.
-  static func table(of events: [JSON], user path: ((String) -> LocalPath)? = nil) -> Markup {
+  static func table(
+    of events: [JSON], user path: ((String) -> LocalPath)? = nil,
+    versions: ((String) -> LocalPath?)? = nil
+  ) -> Markup {
     var columns: [ConsoleTable.Column] = [.init("Action"), .init("Time"), .init("By")]
     if path != nil { columns.append(.init("User")) }
     columns += [.init("Address"), .init("Details")]
@@ -51,7 +180,10 @@ import WireKit
       }
       let detail = event["detail"]?.object ?? JSONObject()
       row.append(Part.name(event["address"]?.string ?? ""))
-      row.append(detail.count == 0 ? "" : details(JSON.object(detail)))
+      let restore = detail["what"]?.string.flatMap { versions?($0) }.map {
+        " \(Part.link("Versions, to restore one", to: $0))" as Markup
+      }
+      row.append("\(detail.count == 0 ? "" : details(JSON.object(detail)))\(restore)")
       table.rows.append(row)
     }
     return table.markup
@@ -59,9 +191,24 @@ import WireKit
 
   private static func details(_ detail: JSON) -> Markup {
     let line = detail.text
-    guard line.utf8.count > 60 else { return Part.identifier(line) }
+    guard line.utf8.count > 60 || detail["before"]?.object != nil else {
+      return Part.identifier(line)
+    }
     return """
-      <details><summary>Show</summary>\(Part.code(detail.edited, label: "Details"))</details>
+      <details><summary>Show</summary>\(changes(detail) ?? Part.code(detail.edited, label: "Details"))\
+      </details>
       """
+  }
+
+  /// Returns what a change has replaced, as a difference; nil for other events.
+  private static func changes(_ detail: JSON) -> Markup? {
+    guard let before = detail["before"]?.object, var after = detail.object else { return nil }
+    after["before"] = nil
+    var old = JSONObject()
+    // Members without a former value are the same on both sides, such as the id.
+    for (name, value) in after { old[name] = before[name] ?? value }
+    for (name, value) in before { old[name] = value }
+    return Difference(from: JSON.object(old).edited, to: JSON.object(after).edited)
+      .markup(label: "Before and after")
   }
 }

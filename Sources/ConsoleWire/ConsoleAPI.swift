@@ -19,6 +19,8 @@ struct ConsoleRequest {
   var body: JSON?
   /// The version that the resource must have.
   var version: Int?
+  /// The app; nil for that of the page.
+  var app: String?
 
   init(_ method: HTTP.Method, _ path: String...) { self.init(method, path) }
 
@@ -52,10 +54,18 @@ extension ConsoleVisit {
   ///
   /// - Throws: the failure of the request.
   func send(_ request: ConsoleRequest) async throws(Failure) -> ConsoleAnswer {
+    let response = try await answer(to: request)
+    return ConsoleAnswer(
+      json: (try? JSON.parse(response.body, limits: .none)) ?? .null,
+      version: response[.entityTag].flatMap { EntityTag($0)?.version },
+      next: Self.cursor(in: response[.link]))
+  }
+
+  private func answer(to request: ConsoleRequest) async throws(Failure) -> Response {
     // Audit events name the browser.
     var fields: [FieldName: String] = [:]
     for name in Self.passed { fields[name] = call.request.field(name) }
-    fields[.app] = app
+    fields[.app] = request.app ?? app
     if request.body != nil {
       let type: MediaType = request.method == .patch ? .mergePatch : .json
       fields[.contentType] = type.rawValue
@@ -69,10 +79,14 @@ extension ConsoleVisit {
       head, BodyInMemory(request.body?.serialized() ?? []), session.administrator)
     let response = await service.answer(inner)
     if let failure = inner.failure { throw failure }
-    return ConsoleAnswer(
-      json: (try? JSON.parse(response.body, limits: .none)) ?? .null,
-      version: response[.entityTag].flatMap { EntityTag($0)?.version },
-      next: Self.cursor(in: response[.link]))
+    return response
+  }
+
+  /// Returns the file that a request answers, as a download.
+  ///
+  /// - Throws: the failure of the request.
+  func file(_ request: ConsoleRequest) async throws(Failure) -> Response {
+    try await answer(to: request)
   }
 
   /// Reads a resource.

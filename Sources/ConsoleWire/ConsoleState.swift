@@ -19,7 +19,7 @@ struct ConsoleState {
     case notice, name
     /// The secret of a new client, which is shown once.
     case secret
-    /// A form that was sent after the session had ended: its path, its page and its values.
+    /// A form that waits for a sign-in: its path, its page and its values.
     case action, page, form
     /// A sign-in that waits for its code.
     case flow
@@ -39,6 +39,11 @@ struct ConsoleState {
     self.init(
       sealed: FormValues(call.request.query)?[Self.parameter] ?? "",
       name: Self.name(String(call.request.path), session), call)
+  }
+
+  /// Reads a state that was encrypted for a path without a session.
+  @EventLoop init(sealed text: String, of path: LocalPath, _ call: Call) {
+    self.init(sealed: text, name: Self.name(path.text, ""), call)
   }
 
   /// Reads a state that a form brings back in a hidden field.

@@ -9,6 +9,7 @@ import OpenID
 import Pages
 import PasswordHashes
 import Runtime
+import Tenancy
 import Sessions
 import WireKit
 
@@ -49,9 +50,17 @@ enum ConsoleOutcome {
     state = ConsoleState(of: call, session: session.session.text)
   }
 
+  /// Creates the visit of a session that begins with this request.
+  init(_ call: Call, _ session: ConsoleSession) {
+    (self.call, self.session, app) = (call, session, nil)
+    state = ConsoleState()
+  }
+
   // MARK: Cookies
 
   static let cookie = "__Host-dossier-console"
+  /// Whether single keys are shortcuts: on or off.
+  static let keysCookie = "__Host-dossier-console-keys"
   private static let deviceCookie = "__Host-dossier-console-device"
   /// The longest session.
   private static let lifetime = Duration.seconds(43_200)
@@ -134,7 +143,7 @@ enum ConsoleOutcome {
     posted(pattern, below: steps, limit: limit, isRecent: isRecent, summary) {
       (visit, form) async throws(Failure) in
       try await visit.call.respondOnce(
-        to: form, of: visit.session.administrator.id, in: .operators,
+        to: form, keyed: { .init($0, of: visit.session.administrator) },
         orShow: visit.call.pagePath(above: steps)
       ) { () async throws(Failure) in
         try visit.response(to: try await work(visit, form))
@@ -152,18 +161,23 @@ enum ConsoleOutcome {
       (call) async throws(Failure) in
       try call.requireOrigin()
       guard case .form(let form) = call.body else { throw .formForged }
+      let kept = KeptForm(form, call, page: call.pagePath(above: steps))
       guard let visit = try await ConsoleVisit(call) else {
-        return try AccessPages.signIn(call, after: form, to: steps)
+        return try AccessPages.signIn(call, keeping: kept)
       }
       let path = String(call.request.path)
       guard let token = form[tokenName],
         areSame(Array(token.utf8), Array(visit.token(of: path).utf8))
       else { throw .formForged }
-      if isRecent, !visit.session.isRecent { return AccessPages.confirm(call, to: steps) }
+      if isRecent, !visit.session.isRecent {
+        return try AccessPages.confirm(visit, keeping: kept)
+      }
       do throws(Failure) {
         return try await work(visit, form)
       } catch {
-        if error.is(.reauthenticationRequired) { return AccessPages.confirm(call, to: steps) }
+        if error.is(.reauthenticationRequired) {
+          return try AccessPages.confirm(visit, keeping: kept)
+        }
         return visit.response(to: error, back: call.pagePath(above: steps))
       }
     }
@@ -192,15 +206,25 @@ enum ConsoleOutcome {
 
   var frame: ConsoleFrame {
     let administrator = session.administrator
-    let sections = ConsoleSection.allCases.filter { section in
+    var frame = ConsoleFrame(
+      app: app, administrator: session.email, role: administrator.role.rawValue,
+      sections: sections(of: administrator), hasOtherApps: administrator.apps?.count != 1,
+      signOut: target(.console("-", "sign-out"))
+    )
+    frame.hasKeys = hasKeys
+    return frame
+  }
+
+  /// Whether single keys are shortcuts for the administrator.
+  var hasKeys: Bool {
+    Cookie.value(of: Self.keysCookie, in: call.request.field(.cookie)) != "off"
+  }
+
+  private func sections(of administrator: Administrator) -> [ConsoleSection] {
+    ConsoleSection.allCases.filter { section in
       if section.isOfDeployment { return right >= .deployment }
       return section == .keys ? right >= .owner : true
     }
-    return ConsoleFrame(
-      app: app, administrator: session.email, role: administrator.role.rawValue,
-      sections: sections, hasOtherApps: administrator.apps?.count != 1,
-      signOut: target(.console("sign-out"))
-    )
   }
 
   func response(_ page: ConsolePage, _ status: Status = .ok) -> Response {

@@ -15,7 +15,11 @@ package struct ConsoleWire: Wire {
   package var routes: [Route] {
     let pages =
       AccessPages.routes + StartPages.routes + OverviewPages.routes + UserListPages.routes
-      + UserPages.routes + UserSignInPages.routes + UserRolePages.routes + DocumentPages.routes
+      + SearchPages.routes + SignInCheckPages.routes + DevicePages.routes
+      + UserApplicationPages.routes + StoragePages.routes + AdministratorPages.routes
+      + OwnAccountPages.routes
+      + UserPages.routes + UserSignInPages.routes + UserRolePages.routes
+      + DocumentPages.routes
       + PropertyPages.routes + ApplicationPages.routes + RecordSections.routes
       + SettingPages.routes + CustomDataPages.routes + AuditPages.routes + DeploymentPages.routes
     return (AssetPages.routes + pages).map { route in
@@ -50,7 +54,7 @@ package struct ConsoleWire: Wire {
 @EventLoop enum AssetPages {
   nonisolated static let routes = [
     Route(
-      .get, "/console/assets/{name}", access: .open,
+      .get, "/console/-/assets/{name}", access: .open,
       summary: "Read the stylesheet or the script of the console"
     ) { (call) throws(Failure) in
       let files = [ConsoleResponses.stylesheet, ConsoleResponses.script]
@@ -73,7 +77,8 @@ enum ConsoleResponses {
   )
 
   static let shell = ConsoleShell(
-    stylesheet: .console("assets", stylesheet.name), script: .console("assets", script.name)
+    stylesheet: .console("-", "assets", stylesheet.name),
+    script: .console("-", "assets", script.name)
   )
 
   /// Returns a page without a frame as a response.

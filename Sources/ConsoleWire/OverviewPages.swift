@@ -51,7 +51,7 @@ import WireKit
         "You don't have any users yet.",
         visit.right >= .admin
           ? Part.link("Create user", to: visit.path("users", "new"), style: .primary) : nil)
-      : UserListPages.table(of: users, visit)
+      : UserListPages.table(of: users, in: visit.place)
     page.body.append("<h2>Newest users</h2>")
     page.body.append(newest)
     page.body.append("<h2>Latest events</h2>")

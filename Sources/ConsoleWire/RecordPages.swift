@@ -30,6 +30,8 @@ import WireKit
   let none: String
   var labels: [String: String] = [:]
   var groups: [RecordForm.Group] = []
+  /// The sentence beside a secret that is shown once.
+  var secretMeaning = "The secret is shown only now. Copy it to a safe place."
   /// The cards below the form of a record.
   var extra: @EventLoop @Sendable (ConsoleVisit, JSON) async throws(Failure) -> [Markup] = {
     _, _ in []
@@ -37,7 +39,9 @@ import WireKit
   /// The tabs of a record, with the first one.
   var tabs: @EventLoop @Sendable (ConsoleVisit, String) -> [ConsoleTab] = { _, _ in [] }
 
-  private nonisolated var path: String { "/console/{app}/\(section.rawValue)" }
+  private nonisolated var path: String {
+    "/console/\(section.isOfDeployment ? "-" : "{app}")/\(section.rawValue)"
+  }
   private nonisolated var resource: String { "\(words.command)s" }
 
   nonisolated var routes: [Route] {
@@ -65,6 +69,14 @@ import WireKit
 
   // MARK: Requests
 
+  /// Whether a record names its app.
+  private var hasApp: Bool { words.app != .selection && words.app != .nothing }
+
+  /// The flag of commands that names the app; empty for records of the deployment.
+  private func flag(_ visit: ConsoleVisit) -> String {
+    words.app == .nothing ? "" : " --app \(visit.place)"
+  }
+
   private func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
 
   /// Reads the record of the path.
@@ -72,7 +84,7 @@ import WireKit
   /// - Throws: `.notFound` if it belongs to another app.
   func read(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleAnswer {
     let answer = try await visit.read(resource, id(visit))
-    if words.app != .selection, answer.json["app"]?.string != visit.app { throw .notFound }
+    if hasApp, answer.json["app"]?.string != visit.app { throw .notFound }
     return answer
   }
 
@@ -84,7 +96,7 @@ import WireKit
 
   private func list(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
     let query: [(name: String, value: String)] =
-      words.app == .selection ? [] : [("app", visit.place)]
+      hasApp ? [("app", visit.place)] : []
     let items = try await visit.read(resource, query: query).items
     var page = ConsolePage(section.label, section: section)
     if visit.right >= .admin {
@@ -92,7 +104,7 @@ import WireKit
         Part.link("Create \(one)", to: path(visit, "new"), style: .primary)
       ]
     }
-    page.commands = ["dossier \(words.command) list --app \(visit.place)"]
+    page.commands = ["dossier \(words.command) list\(flag(visit))"]
     guard !items.isEmpty else {
       page.body = [Part.empty(none, page.actions.first)]
       return page
@@ -161,7 +173,7 @@ import WireKit
       return .refused(newPage(visit, form, mistakes: mistakes), .unprocessable)
     }
     var body = patch
-    if words.app != .selection { body["app"] = .string(visit.place) }
+    if hasApp { body["app"] = .string(visit.place) }
     var request = ConsoleRequest(.post, resource)
     request.body = .object(body)
     return try await visit.submit(request, fields.columns.map(\.name)) { answer in
@@ -213,7 +225,7 @@ import WireKit
     if let secret = visit.state.values[.secret] {
       page.body.append(
         """
-        <div class="once"><p>The secret is shown only now. Copy it to a safe place.</p>\
+        <div class="once"><p>\(secretMeaning)</p>\
         <p class="key"><code>\(secret)</code></p></div>
         """)
     }
@@ -244,6 +256,9 @@ import WireKit
               )
             })))
     }
+    let (member, own) = ("\(words.parameter)_id", id(visit))
+    page.body.append(
+      try await ObjectHistory.card("\(words.parameter)_*", visit) { $0[member]?.string == own })
     page.commands = [
       "dossier \(words.command) show \(id(visit))"
         + (words.app == .selection ? " --app \(visit.place)" : "")

@@ -120,6 +120,11 @@ import WireKit
       ]
     }
     page.body.append(Part.paragraph("A change takes effect within 10 seconds.", isMuted: true))
+    let names = subject.columns.map(\.name)
+    page.body.append(
+      try await ObjectHistory.card("app_change", visit) { detail in
+        names.contains { detail["settings"]?[$0] != nil }
+      })
     page.commands = ["dossier app set --app \(visit.place) NAME=VALUE"]
     return page
   }

@@ -12,9 +12,9 @@ import WireKit
 
 /// The pages of the link by which an administrator signs in for the first time.
 @EventLoop enum StartPages {
-  private nonisolated static let path = LocalPath.console("start")
-  private nonisolated static let setUpPath = LocalPath.console("start", "set-up")
-  private nonisolated static let codesPath = LocalPath.console("start", "codes")
+  private nonisolated static let path = LocalPath.console("-", "start")
+  private nonisolated static let setUpPath = LocalPath.console("-", "start", "set-up")
+  private nonisolated static let codesPath = LocalPath.console("-", "start", "codes")
 
   nonisolated static let routes = [
     Route(.get, path.text, access: .open, summary: "Ask for the link of an administrator") { _ in

@@ -9,11 +9,10 @@ import Pages
 import Runtime
 import WireKit
 
-/// The list of users, the search, and the form of a new user.
+/// The list of users, and the form of a new user.
 @EventLoop enum UserListPages {
   nonisolated static let routes = [
-    ConsoleVisit.page("/console/{app}/users", "List users", list),
-    ConsoleVisit.lead("/console/{app}/search", "Find users", search),
+    ConsoleVisit.lead("/console/{app}/users", "List users", list),
     ConsoleVisit.page("/console/{app}/users/new", "Show the form of a new user") { visit in
       newPage(visit)
     },
@@ -25,16 +24,20 @@ import WireKit
 
   // MARK: The list
 
-  private static func list(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
+  private static func list(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleOutcome {
     let query = FormValues(visit.call.request.query)
+    let filter = UserFilter(query)
+    // The selects write into the filter field, which shows all that is asked.
+    if filter.hasSelects { return .redirect(visit.path("users", query: filter.query)) }
     var page = ConsolePage("Users", section: .users)
     if visit.right >= .admin {
       page.actions = [
         Part.link("Create user", to: visit.path("users", "new"), style: .primary)
       ]
     }
-    let filter = UserFilter(query)
-    var found: ConsoleAnswer?
+    page.commands = ["dossier user list --app \(visit.place)\(filter.flags)"]
+    page.hasTimes = true
+    let found: ConsoleAnswer
     do throws(Failure) {
       found = try await visit.read(
         "users",
@@ -43,44 +46,58 @@ import WireKit
           ("cursor", visit.cursor),
         ])
     } catch {
-      guard error.isMendable || error.is(.searchTooSlow) else { throw error }
+      let isRefused = error.is(.roleInsufficient)
+      guard error.isMendable || error.is(.searchTooSlow) || isRefused else { throw error }
       visit.call.failure = error
-      page.mistakes = error.mistakes(["filter"], naming: ["filter": "filter"])
-      if error.is(.searchTooSlow) {
-        page.mistakes = [
-          Mistake("The search took too long. Add a term with an index.", field: "filter")
-        ]
+      page.mistakes = mistakes(of: error)
+      page.body = [filter.form(visit, page.mistakes)]
+      if let paths = error.members.first(where: { $0.name == "indexed" })?.value.array {
+        page.body.append(
+          Part.card(
+            "Paths with an index",
+            """
+            \(Part.list(paths.compactMap(\.string)))\
+            \(Part.link("Indexes", to: visit.path("indexes"), style: .secondary))
+            """))
       }
+      return .refused(page, isRefused ? .forbidden : .unprocessable)
     }
-    page.commands = ["dossier user list --app \(visit.place)\(filter.flags)"]
-    page.hasTimes = true
-    let users = found?.items ?? []
-    if users.isEmpty, page.mistakes.isEmpty, filter.text.isEmpty, visit.cursor.isEmpty {
+    let users = found.items
+    if users.isEmpty, filter.text.isEmpty, visit.cursor.isEmpty {
       page.body = [
         Part.empty(
           "You don't have any users yet.",
           page.actions.first ?? Part.muted("A user appears here after the first sign-in."))
       ]
-      return page
+      return .refused(page, .ok)
     }
-    page.body.append(filter.form(visit, page.mistakes))
+    page.body.append(filter.form(visit, []))
     if users.isEmpty {
-      if page.mistakes.isEmpty {
-        page.body.append(
-          Part.empty(
-            "No user matches \(filter.text.isEmpty ? "this page" : filter.text).",
-            Part.link("Remove filter", to: visit.path("users"), style: .secondary)))
-      }
-      return page
+      page.body.append(
+        Part.empty(
+          "No user matches \(filter.text.isEmpty ? "this page" : filter.text).",
+          Part.link("Remove filter", to: visit.path("users"), style: .secondary)))
+      return .refused(page, .ok)
     }
-    page.body.append(table(of: users, visit))
-    if let found {
-      page.body += visit.pager(found) { visit.path("users", query: filter.query + $0) }
-    }
-    return page
+    page.body.append(table(of: users, in: visit.place))
+    page.body += visit.pager(found) { visit.path("users", query: filter.query + $0) }
+    return .refused(page, .ok)
   }
 
-  static func table(of users: [JSON], _ visit: ConsoleVisit) -> Markup {
+  private static func mistakes(of failure: Failure) -> [Mistake] {
+    if failure.is(.searchTooSlow) {
+      return [Mistake("The search took too long. Add a term with an index.", field: "filter")]
+    }
+    if failure.is(.roleInsufficient) {
+      let rule = "Your role cannot read documents, so a filter cannot test them."
+      return [Mistake(rule, field: "filter")]
+    }
+    return failure.mistakes(["filter"], naming: ["filter": "filter"]).map {
+      Mistake($0.text, field: "filter")
+    }
+  }
+
+  static func table(of users: [JSON], in app: String) -> Markup {
     var table = ConsoleTable(
       "Users",
       [
@@ -90,67 +107,13 @@ import WireKit
       let id = user["id"]?.string ?? ""
       let label = UserPages.heading(of: user)
       let link: Markup =
-        #"<a href="\#(visit.path("users", id).text)">\#(label)</a>"#
+        #"<a href="\#(LocalPath.console(app, "users", id).text)">\#(label)</a>"#
       table.rows.append([
         link, UserPages.tags(of: user).first ?? "", Part.name(user["name"]?.string ?? ""),
         Part.identifier(id), Part.time(user["created_at"]?.string),
       ])
     }
     return table.markup
-  }
-
-  // MARK: Search
-
-  private static func search(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleOutcome {
-    let query = FormValues(visit.call.request.query)?["q"] ?? ""
-    let text = query.split { $0.isWhitespace }.joined(separator: " ")
-    guard !text.isEmpty else { return .redirect(visit.path("users")) }
-    if text.utf8.count == 24, text.utf8.allSatisfy(\.isHexadecimalDigit) {
-      do throws(Failure) {
-        _ = try await visit.read("users", text.lowercased())
-        return .redirect(visit.path("users", text.lowercased()))
-      } catch .notFound {
-        // It may be an id of something else, or a name.
-      }
-    }
-    var (users, seen): ([JSON], Set<String>) = ([], [])
-    for filter in filters(of: text) {
-      let found = try await visit.read("users", query: [("filter", filter), ("limit", "20")])
-      for user in found.items where seen.insert(user["id"]?.string ?? "").inserted {
-        users.append(user)
-      }
-    }
-    let page = results(users, for: text, visit)
-    return .refused(page, .ok)
-  }
-
-  private static func results(
-    _ users: [JSON], for text: String, _ visit: ConsoleVisit
-  ) -> ConsolePage {
-    var page = ConsolePage(
-      "Search: \(text)", heading: "Results for “\(Part.name(text))”", section: .users)
-    if users.isEmpty {
-      page.body = [
-        Part.empty(
-          "No user in \(visit.place) has this id, address, name or phone number. Text inside a word "
-            + "is not searched.",
-          Part.link("All users", to: visit.path("users"), style: .secondary))
-      ]
-    } else {
-      page.body = [table(of: users, visit)]
-      page.hasTimes = true
-    }
-    return page
-  }
-
-  /// Returns the filters for a text: an address, a domain, or the start of a name.
-  private static func filters(of text: String) -> [String] {
-    let value = JSON.string(text).text
-    if text.utf8.first == UInt8(ascii: "@") {
-      return ["email_domain = \(JSON.string(String(text.dropFirst())).text)"]
-    }
-    if text.utf8.contains(UInt8(ascii: "@")) { return ["email = \(value)", "email ^= \(value)"] }
-    return ["email", "name", "given_name", "family_name", "phone"].map { "\($0) ^= \(value)" }
   }
 
   // MARK: A new user
@@ -213,18 +176,29 @@ import WireKit
   }
 }
 
-/// The filter of a list of users, which the fields of its form build.
+/// The filter of a list of users, and the selects of its form that write into it.
 struct UserFilter {
-  private let typed: String
-  private let state: String
-  private let from: String
-  private let to: String
+  let text: String
   let sort: String
+  /// Whether the form has a value that is not in the filter yet.
+  let hasSelects: Bool
 
   init(_ query: FormValues?) {
-    typed = query?["filter"] ?? ""
-    state = query?["state"] ?? ""
-    (from, to) = (query?["from"] ?? "", query?["to"] ?? "")
+    let typed = query?["filter"] ?? ""
+    let (from, to) = (query?["from"] ?? "", query?["to"] ?? "")
+    var terms = typed.isEmpty ? [] : [typed]
+    if !from.isEmpty { terms.append("created_at >= \"\(from)T00:00:00Z\"") }
+    // The last day belongs to the range.
+    if !to.isEmpty { terms.append("created_at <= \"\(to)T23:59:59.999999Z\"") }
+    if let term = Self.terms[query?["state"] ?? ""] {
+      // A filter needs one term with an index, and each user has this one.
+      if terms.isEmpty { terms.append("created_at >= \"1970-01-01T00:00:00Z\"") }
+      terms.append(term)
+    }
+    hasSelects = terms.count > (typed.isEmpty ? 0 : 1)
+    // Only `or` binds less than `and`.
+    let parts = terms.map { $0.contains(" or ") && terms.count > 1 ? "(\($0))" : $0 }
+    text = parts.joined(separator: " and ")
     sort = query?["sort"] ?? ""
   }
 
@@ -236,25 +210,8 @@ struct UserFilter {
     "unverified": "email_verified = false",
   ]
 
-  /// The filter of `/v1/users`; empty for all users.
-  var text: String {
-    var terms: [String] = []
-    if !typed.isEmpty { terms.append(typed) }
-    if !from.isEmpty { terms.append("created_at >= \"\(from)T00:00:00Z\"") }
-    // The last day belongs to the range.
-    if !to.isEmpty { terms.append("created_at <= \"\(to)T23:59:59.999999Z\"") }
-    if let term = Self.terms[state] {
-      // A filter needs one term with an index, and each user has this one.
-      if terms.isEmpty { terms.append("created_at >= \"1970-01-01T00:00:00Z\"") }
-      terms.append(term)
-    }
-    return terms.count == 1 ? terms[0] : terms.map { "(\($0))" }.joined(separator: " and ")
-  }
-
   /// The parameters of the page.
-  var query: [(name: String, value: String)] {
-    [("filter", typed), ("state", state), ("from", from), ("to", to), ("sort", sort)]
-  }
+  var query: [(name: String, value: String)] { [("filter", text), ("sort", sort)] }
 
   /// The flags of the command.
   var flags: String {
@@ -264,13 +221,13 @@ struct UserFilter {
 
   @EventLoop func form(_ visit: ConsoleVisit, _ mistakes: [Mistake]) -> Markup {
     let fields = [
-      ConsoleField("filter", "Filter", value: typed),
-      ConsoleField("state", "State", .choice(Self.states), value: state),
+      ConsoleField("filter", "Filter", value: text),
+      ConsoleField("state", "State", .choice(Self.states)),
       ConsoleField(
         "sort", "Order", .choice([("", "Newest first"), ("created_at", "Oldest first")]),
         value: sort),
-      ConsoleField("from", "Created from", .day, value: from),
-      ConsoleField("to", "Created to", .day, value: to),
+      ConsoleField("from", "Created from", .day),
+      ConsoleField("to", "Created to", .day),
     ]
     return """
       <form class="filter" method="get" action="\(visit.path("users").text)">\

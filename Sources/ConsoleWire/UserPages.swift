@@ -71,7 +71,9 @@ import WireKit
     case properties
     case signIn = "sign-in"
     case sessions
+    case devices
     case roles
+    case applications
     case history
 
     var label: String {
@@ -80,8 +82,10 @@ import WireKit
       case .customData: "Custom data"
       case .properties: "Properties"
       case .signIn: "Sign-in"
-      case .sessions: "Sessions and devices"
+      case .sessions: "Sessions"
+      case .devices: "Devices"
       case .roles: "Roles"
+      case .applications: "Applications"
       case .history: "History"
       }
     }
@@ -163,6 +167,10 @@ import WireKit
   private static func actions(on user: JSON, _ visit: ConsoleVisit) -> [Markup] {
     var actions: [Markup] = []
     if visit.right >= .support {
+      actions.append(
+        Part.link(
+          "Why can this user not sign in?",
+          to: visit.path("sign-in-check", query: [("user", visit.userID)]), style: .secondary))
       if user["email"]?.string != nil, user["email_verified"]?.bool == false {
         actions.append(Part.button("Verify address", visit.target(visit.userPath("verify"))))
       }
@@ -291,7 +299,15 @@ import WireKit
       "users", visit.userID, "audit", query: [("limit", "50"), ("cursor", visit.cursor)])
     page.body = [
       events.items.isEmpty
-        ? Part.empty("Nothing is recorded about this user.") : AuditPages.table(of: events.items)
+        ? Part.empty("Nothing is recorded about this user.")
+        : AuditPages.table(
+          of: events.items,
+          versions: { name in
+            guard visit.right >= .support else { return nil }
+            return ConsoleDocument.allCases.first { $0.rawValue == name }.map {
+              visit.userPath($0.rawValue, "versions")
+            }
+          })
     ]
     page.body += visit.pager(events) { visit.userPath("history", query: $0) }
     page.commands = [

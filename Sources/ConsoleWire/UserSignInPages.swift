@@ -222,7 +222,9 @@ import WireKit
       let agent = item["agent"]?.string ?? "Unknown"
       var row: [Markup] = [
         Part.name(agent.count > 60 ? "\(agent.prefix(60))…" : agent),
-        Part.identifier(item["device_id"]?.string ?? ""),
+        item["device_id"]?.string.map {
+          #"<a href="\#(visit.path("devices", $0).text)">\#(Part.identifier($0))</a>"# as Markup
+        } ?? "",
         Part.name(item["provider"]?.string ?? ""), Part.name(item["address"]?.string ?? ""),
         Part.time(item["refreshed_at"]?.string), Part.time(item["expires_at"]?.string),
       ]

@@ -21,7 +21,7 @@ package enum Example {
   package static let role = "697c9d7d1be7e56f03a66184"
   package static let administrator = "697c9d7d5c3be56f03a6621a"
   package static let administratorLink =
-    "https://id.example.com/console/start#ds_admin_aX3uwOUIfzY3GtEmA…"
+    "https://id.example.com/console/-/start#ds_admin_aX3uwOUIfzY3GtEmA…"
   package static let index = "697c9db8e5087f36371ad12e"
   package static let event = "697deec0228148cf8e63b274"
   package static let userCursor =

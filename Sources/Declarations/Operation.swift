@@ -39,6 +39,13 @@ package struct Operation: Sendable {
     operation.route = route.needing(right, stepUp: stepUp)
     return operation
   }
+
+  /// Returns the same operation, which reads a part of a user's data, as `Route.viewing` does.
+  package func viewing(_ part: ViewedPart) -> Operation {
+    var operation = self
+    operation.route = route.viewing(part)
+    return operation
+  }
 }
 
 /// The preconditions that a route evaluates.

@@ -76,6 +76,7 @@ enum OperationID {
     "POST /v1/users/{user}/email/verify": "users.verifyEmail",
     "POST /v1/sign-in-checks": "users.explainSignIn",
     "GET /v1/search": "search.find",
+    "GET /v1/audit/export": "audit.export",
     "PUT /v1/users/{user}/documents": "users.replaceDocuments",
     "DELETE /v1/users/{user}/devices": "users.removeDevices",
     "DELETE /v1/users/{user}/devices/{device}": "users.removeDevice",

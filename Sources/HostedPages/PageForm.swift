@@ -6,7 +6,7 @@ package import OpenID
 package import Pages
 import PasswordHashes
 package import Runtime
-import Tenancy
+package import Tenancy
 package import WireKit
 
 extension BodyRule {
@@ -81,21 +81,20 @@ extension Call {
   /// A second click thus changes nothing.
   /// - Parameters:
   ///   - form: the values, with that of `HiddenField.once`.
-  ///   - user: the user who has sent the form.
-  ///   - app: the app of the user.
+  ///   - key: returns the key of the form among those of its sender.
   ///   - page: the page to show if the response of the first request is lost.
   ///   - work: returns the response; one that is no redirect counts as refused, and may be sent again.
   /// - Returns: the response of the first request.
   /// - Throws: `.formForged`, `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`, and failures
   ///   of the work.
   package func respondOnce(
-    to form: FormValues, of user: UserID, in app: AppID, orShow page: LocalPath,
+    to form: FormValues, keyed key: (String) -> IdempotencyRecords.Key, orShow page: LocalPath,
     _ work: @EventLoop () async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
     guard form[HiddenField.onceName]?.isEmpty == false else { throw .formForged }
     // A form with other values is another form, such as one that the user has corrected.
     let values = form.pairs.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-    let key = IdempotencyRecords.Key("page \(values)", of: user, in: app)
+    let key = key("page \(values)")
     let request = Array("\(request.path)?\(request.query)".utf8)
     // The other request sends a mail, which takes less than a second.
     for _ in 0..<50 {

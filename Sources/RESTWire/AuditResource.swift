@@ -24,13 +24,69 @@ import WireKit
       let query = try ListQuery(call.request.query, known: ["app", "order"] + filters)
       let app = try await record(query["app"], call)
       let order: AuditOrder = try query.choice("order") ?? .newest
+      let filter = try filter(query)
       let page = try await Audit.page(
-        matching: filter(query), of: app?.id, in: order, after: query.cursor(),
+        matching: filter, of: app?.id, in: order, after: query.cursor(),
         count: query.limit, call.context
       )
+      if let user = filter.user {
+        try await Audit.recordView(of: .history, of: user, in: app?.id, call.context)
+      }
       return query.response(page, call, \.jsonWithUser)
-    }
+    },
+    Operation(
+      .get, "/v1/audit/export", access: .operator,
+      takes: .query(
+        .format, .app, .action, .actor, .userOfEvents, .session, .network, .from, .to, .order,
+        .cursor
+      ),
+      gives: [
+        Answer(
+          status: .ok, says: "A file with at most \(mostInFile) events.", shape: nil,
+          types: [.ndjson, .csv], fields: [.link])
+      ],
+      refuses: [.searchTooSlow, .tooManyRequests],
+      summary: "Export the events of the audit log that match a filter, as NDJSON or CSV", export
+    ).needing(.admin, stepUp: true),
   ]
+
+  /// The most events in a file, whose `Link` leads to the next ones.
+  private nonisolated static let mostInFile = 50_000
+
+  private static func export(_ call: Call) async throws(Failure) -> Response {
+    let query = try ListQuery(call.request.query, known: ["format", "app", "order"] + filters)
+    let app = try await record(query["app"], call)
+    let order: AuditOrder = try query.choice("order") ?? .newest
+    let format: AuditFormat = try query.choice("format") ?? .ndjson
+    let filter = try filter(query)
+    var cursor: EventID? = try query.cursor()
+    try await Audit.requireExport(of: app?.id, call.context)
+    var file = AuditFile(format)
+    var count = 0
+    repeat {
+      let page = try await Audit.page(
+        matching: filter, of: app?.id, in: order, after: cursor,
+        count: min(PageLimit.most, mostInFile - count), call.context)
+      for event in page.items { file.append(event) }
+      (count, cursor) = (count + page.items.count, page.next)
+    } while cursor != nil && count < mostInFile
+    var conditions = JSONObject()
+    for name in filters { conditions[name] = query[name].map(JSON.string) }
+    try await Audit.recordExport(
+      of: app?.id,
+      [
+        "filter": .object(conditions), "count": .number(JSONNumber(count)),
+        "format": .string(format.rawValue),
+      ],
+      call.context)
+    var response = Response(.ok)
+    response.body = file.bytes
+    response.add(.contentType, format.type.rawValue)
+    response.add(.contentDisposition, "attachment; filename=\"audit.\(format.rawValue)\"")
+    response.add(.cacheControl, literal: "no-store")
+    if let cursor { response.add(.link, query.link(to: cursor.text, call)) }
+    return response
+  }
 
   private nonisolated static let filters = [
     "action", "actor", "user", "session", "network", "from", "to",
@@ -100,6 +156,11 @@ extension AuditEntry {
 }
 
 extension QueryParameter {
+  fileprivate static let format = QueryParameter(
+    name: "format", says: "the format of the file; by default ndjson, one event a line",
+    shape: .choice(AuditFormat.allCases.map(\.rawValue)).named(
+      "EventFormat", "A format of events."),
+    component: "event_format")
   fileprivate static let action = QueryParameter(
     name: "action", says: "only events with this action; with * at its end, with this start",
     shape: .text.like("login*"))

@@ -65,7 +65,7 @@ import WireKit
       let page = try await Devices.page(
         of: call.captured("user"), before: query.cursor(), count: query.limit, call.context)
       return query.response(page, call, \.json)
-    },
+    }.viewing(.sessions),
     Operation(
       .delete, "/v1/users/{user}/devices", access: .client(scope: Scopes.updateUsers),
       gives: [.noContent], summary: "Make all devices forget a user, and end all its sessions"
@@ -80,7 +80,7 @@ import WireKit
       let device = try await Devices.find(
         call.captured("device"), of: call.captured("user"), call.context)
       return Response(.ok, json: device.json.serialized())
-    },
+    }.viewing(.sessions),
     Operation(
       .delete, "/v1/users/{user}/devices/{device}", access: .client(scope: Scopes.updateUsers),
       gives: [.noContent],

@@ -129,7 +129,7 @@ struct DocumentResource: Sendable {
     Operation(
       .get, "\(base.prefix)/\(path)", access: base.read, versions: .read, gives: [.ok(answered)],
       summary: "Read the \(name)", read
-    ).needing(.support)
+    ).needing(.support).viewing(.documents)
   }
 
   private func history(_ base: BasePath) -> [Operation] {
@@ -139,11 +139,11 @@ struct DocumentResource: Sendable {
         .get, pattern, access: base.read, takes: .query(.limit, .versionCursor),
         gives: [.ok(.documentVersions)],
         summary: "List the stored versions of the \(name), the newest first", listVersions
-      ).needing(.support),
+      ).needing(.support).viewing(.documents),
       Operation(
         .get, "\(pattern)/{version}", access: base.read, versions: .read, gives: [.ok(answered)],
         summary: "Read an earlier version of the \(name)", readVersion
-      ).needing(.support),
+      ).needing(.support).viewing(.documents),
     ]
   }
 

@@ -90,7 +90,7 @@ import WireKit
       ) {
         (call) async throws(Failure) in
         try await list(call)
-      },
+      }.viewing(.identities),
       Operation(
         .delete, "\(pattern)/{identity}", access: base.write, gives: [.noContent],
         refuses: [.lastIdentity], summary: "Unlink an identity, except the last one", unlink

@@ -153,7 +153,7 @@ import WireKit
         summary: "List the passkeys, the newest first"
       ) { (call) async throws(Failure) in
         Response(.ok, list: try await Passkeys.list(of: call.user, call.context), \.json)
-      },
+      }.viewing(.identities),
       Operation(
         .delete, "\(pattern)/{identity}", access: base.write, gives: [.noContent],
         refuses: [.lastIdentity],

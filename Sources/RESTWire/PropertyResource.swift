@@ -25,7 +25,7 @@ import WireKit
         let object = withVersions ? versioned(all) : all.values
         let tag = EntityTag(Properties.state(of: all))
         return Response(.ok, json: object.serialized(), tag: tag)
-      }.needing(.support),
+      }.needing(.support).viewing(.documents),
       bulk(.put, base, "Replace all properties", PropertyChange.replace),
       bulk(.patch, base, "Set some properties; null removes one", PropertyChange.merge),
       Operation(
@@ -33,7 +33,7 @@ import WireKit
         summary: "Read a property and its version"
       ) { (call) async throws(Failure) in
         try one(call, await Properties.read(of: call.user, call.context))
-      }.needing(.support),
+      }.needing(.support).viewing(.documents),
       Operation(
         .put,
         "\(pattern)/{key}",

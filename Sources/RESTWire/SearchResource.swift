@@ -31,6 +31,9 @@ import WireKit
       throw .invalid([FieldError(ofParameter: "q", "length", rule)])
     }
     let found = try await AppSearch.run(for: text, call.context)
+    if !found.members.isEmpty {
+      try await Audit.recordSearch(by: found.members, call.context)
+    }
     let body: JSON = [
       "users": .array(found.users.map(\.json)), "sessions": .array(found.sessions.map(\.json)),
       "devices": .array(found.devices.map(\.json)), "clients": .array(found.clients.map(\.json)),

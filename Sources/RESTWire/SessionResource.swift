@@ -36,7 +36,7 @@ import WireKit
         )
         let current = call.context.principal.session
         return query.response(page, call) { $0.json(current: current) }
-      },
+      }.viewing(.sessions),
       Operation(
         .delete, pattern, access: base.write, gives: [.noContent],
         summary: "End all sessions except the caller's own"

@@ -83,7 +83,7 @@ import WireKit
         of: call.captured("user"), before: query.cursor(), count: query.limit, call.context
       )
       return query.response(page, call, \.json)
-    },
+    }.viewing(.history),
   ]
 
   /// Help for users who cannot sign in.
@@ -127,12 +127,14 @@ import WireKit
   private static func list(_ call: Call) async throws(Failure) -> Response {
     var query = try ListQuery(call.request.query, known: ["filter", "sort", "total"])
     let filter = try query["filter"].map(Filter.init)
+    let isFirst = query["cursor"] == nil
     let sort = try query.sort(usual: UserSort.newest)
     let total: TotalKind? = try query.choice("total")
     let page = try await UserSearch.page(
       of: filter, by: sort, after: query.cursor(if: sort.isOrder(of:)), count: query.limit,
       call.context
     )
+    if let filter, isFirst { try await Audit.recordSearch(by: filter.members, call.context) }
     var response = query.response(page, call, \.profile.json)
     if total != nil {
       let total = try await UserSearch.total(of: filter, call.context)

@@ -69,6 +69,7 @@ enum EverydayWords {
     "PUT /v1/users/{user}/roles/{role}": "grant assign admin RBAC authorization",
     "GET /v1/users/{user}/permissions": "RBAC authorization rights access control",
     "GET /v1/audit": "logs log activity history",
+    "GET /v1/audit/export": "logs download CSV NDJSON",
     "PATCH /v1/users/{user}": "ban block suspend disable unban account",
     "DELETE /v1/users/{user}": "delete account close account remove erase GDPR",
     "PATCH /v1/me/metadata": "settings preferences save",

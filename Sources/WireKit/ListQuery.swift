@@ -94,12 +94,16 @@ package struct ListQuery {
     _ page: Page<Item>, _ call: Call, _ render: (Item) -> JSON
   ) -> Response {
     var response = Response(.ok, json: JSON.array(page.items.map(render)).serialized())
-    guard let next = page.next else { return response }
+    if let next = page.next { response.add(.link, link(to: "\(next)", call)) }
+    return response
+  }
+
+  /// Returns the `Link` to the page at a cursor, which has the same path and query otherwise.
+  @EventLoop package func link(to next: String, _ call: Call) -> String {
     let others = parameters.names.filter { $0 != "cursor" }.compactMap { name in
       parameters[name].map { "\(name)=\(PercentCoding.encode($0))" }
     }
     let query = (others + ["cursor=\(next)\(order)"]).joined(separator: "&")
-    response.add(.link, "<\(call.request.path)?\(query)>; rel=\"next\"")
-    return response
+    return "<\(call.request.path)?\(query)>; rel=\"next\""
   }
 }

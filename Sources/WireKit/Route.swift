@@ -13,6 +13,8 @@ package struct Route: Sendable {
   package private(set) var right: AdministratorRight?
   /// Whether an administrator must have authenticated within the last minutes.
   package private(set) var needsStepUp = false
+  /// The part of a user's data that the route reads; nil if reading it is no event.
+  package private(set) var viewed: ViewedPart?
   package let body: BodyRule
   package let isVersioned: Bool
   /// Whether the response contains one-time values: tokens of a new session, or secrets.
@@ -65,6 +67,15 @@ package struct Route: Sendable {
     var route = self
     if access.isOfPrograms { route.right = right ?? self.right }
     route.needsStepUp = stepUp
+    return route
+  }
+
+  /// Returns the same route, which reads a part of a user's data.
+  ///
+  /// An event records that an administrator has read it.
+  package func viewing(_ part: ViewedPart) -> Route {
+    var route = self
+    route.viewed = part
     return route
   }
 

@@ -88,6 +88,9 @@ import Tenancy
       } else {
         response = try await endpoint.route.handler(call)
       }
+      if let part = endpoint.route.viewed, call.context.principal.administrator != nil {
+        try await Audit.recordView(of: part, of: call.user, call.context)
+      }
       assert(
         !response.isSentOnce || !endpoint.route.keepsAnswers,
         "\(endpoint.route.name) must declare that it issues secrets"

@@ -29,7 +29,7 @@ class ConsoleCase(HostedCase):
         address, link = self.link(role, *arguments)
         visitor = self.new_visitor()
         visitor.address = address
-        visitor.open("/console/start")
+        visitor.open("/console/-/start")
         visitor.submit(link=link)
         self.assertEqual(visitor.page.heading.strip(), "Set up your account", visitor.page.text)
         visitor.authenticator = self.authenticator(visitor)

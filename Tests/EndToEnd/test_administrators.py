@@ -27,7 +27,7 @@ class Administrators(Case):
     def test_the_command_line_makes_changes_and_deletes_them(self):
         made = self.create()
         self.assertEqual([made["role"], made["app_ids"], made["disabled"]], ["owner", [], False])
-        self.assertRegex(made["link"], r"^https?://[\w.:-]+/console/start#ds_admin_[\w-]+$")
+        self.assertRegex(made["link"], r"^https?://[\w.:-]+/console/-/start#ds_admin_[\w-]+$")
         self.assertNotIn("secret", made)
         listed = {one["email"]: one for one in self.site.dossier("administrator", "list")}
         self.assertEqual(listed[made["email"]]["id"], made["id"])

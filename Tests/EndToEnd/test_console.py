@@ -13,7 +13,7 @@ class Door(ConsoleCase):
         visitor = self.visitor
         visitor.address = address
         self.shows(visitor.open("/console"), "Sign in")
-        self.shows(visitor.open("/console/start"), "Welcome")
+        self.shows(visitor.open("/console/-/start"), "Welcome")
         wrong = "This link has expired or was used. Make a new one: dossier administrator link ADDRESS"
         self.shows(visitor.submit(link=link[:-4] + "AAAA"), "Welcome", wrong, status=422)
         page = self.shows(visitor.submit(link=link), "Set up your account")
@@ -30,7 +30,7 @@ class Door(ConsoleCase):
         self.shows(visitor.open("/console"), "Overview")
         # The link works once.
         other = self.new_visitor()
-        other.open("/console/start")
+        other.open("/console/-/start")
         self.shows(other.submit(link=link), "Welcome", wrong, status=422)
 
     def test_an_administrator_signs_out_and_in(self):
@@ -65,7 +65,7 @@ class Door(ConsoleCase):
         user = self.user()
         visitor.open(f"/console/default/users/{user}")
         self.site.sql("update sessions set ended_at = now()")
-        page = self.shows(visitor.submit("/profile", nickname="kept"), "Sign in")
+        page = self.shows(visitor.submit("/profile", nickname="kept"), "Sign in", status=403)
         page = self.shows(self.sign_in(visitor), "Send your form")
         self.assertIsNone(self.site.dossier("user", "show", user)["nickname"])
         page = visitor.submit("/profile")
@@ -76,12 +76,12 @@ class Door(ConsoleCase):
         visitor = self.administrator()
         visitor.submit("/sign-out")
         for target in ["//example.com/", "https://example.com/", "/u/logout", "/console@x"]:
-            visitor.open(f"/console/sign-in?next={target}")
+            visitor.open(f"/console/-/sign-in?next={target}")
             self.assertEqual(visitor.form().fields["next"], "/console")
 
     def test_pages_are_not_cached_and_not_framed(self):
         visitor = self.administrator()
-        for path in ["/console/default", "/console/default/users", "/console/sign-in"]:
+        for path in ["/console/default", "/console/default/users", "/console/-/sign-in"]:
             page = visitor.open(path)
             self.assertEqual(page.headers["Cache-Control"], "no-store")
             self.assertIn("frame-ancestors 'none'", page.headers["Content-Security-Policy"])
@@ -91,10 +91,10 @@ class Door(ConsoleCase):
             self.assertEqual(page.headers["Referrer-Policy"], "same-origin")
 
     def test_the_assets_are_small(self):
-        page = self.visitor.open("/console/sign-in")
+        page = self.visitor.open("/console/-/sign-in")
         body = page.body.decode()
-        style = self.visitor.open(re.search(r'href="(/console/assets/[^"]+css)"', body)[1])
-        script = self.visitor.open(re.search(r'src="(/console/assets/[^"]+js)"', body)[1])
+        style = self.visitor.open(re.search(r'href="(/console/-/assets/[^"]+css)"', body)[1])
+        script = self.visitor.open(re.search(r'src="(/console/-/assets/[^"]+js)"', body)[1])
         self.assertLessEqual(len(style.body), 20_000)
         self.assertLessEqual(len(script.body), 12_000)
         self.assertIn("immutable", style.headers["Cache-Control"])
@@ -104,22 +104,22 @@ class Closed(ConsoleCase):
     SETTINGS = {}
 
     def test_without_the_setting_nothing_is_there(self):
-        for path in ["/console", "/console/sign-in", "/console/start", "/console/default/users"]:
+        for path in ["/console", "/console/-/sign-in", "/console/-/start", "/console/default/users"]:
             self.assertEqual(self.visitor.open(path).status, 404)
 
     def test_an_own_host_and_networks(self):
         self.restart(DOSSIER_CONSOLE="console.example.com")
         self.addCleanup(self.restart, DOSSIER_CONSOLE=None, DOSSIER_CONSOLE_NETWORKS=None)
         own = self.new_visitor(host="console.example.com")
-        self.assertEqual(self.visitor.open("/console/sign-in").status, 404)
+        self.assertEqual(self.visitor.open("/console/-/sign-in").status, 404)
         self.shows(own.open("/console"), "Sign in")
         self.restart(DOSSIER_CONSOLE_NETWORKS="192.0.2.0/24")
-        self.assertEqual(own.open("/console/sign-in").status, 404)
+        self.assertEqual(own.open("/console/-/sign-in").status, 404)
         # nginx passes no such field on.
-        forged = own.send("GET", "/console/sign-in", X_Forwarded_For="192.0.2.1")
+        forged = own.send("GET", "/console/-/sign-in", X_Forwarded_For="192.0.2.1")
         self.assertEqual(forged.status, 404)
         self.restart(DOSSIER_CONSOLE_NETWORKS="127.0.0.0/8 ::1/128")
-        self.shows(own.open("/console/sign-in"), "Sign in")
+        self.shows(own.open("/console/-/sign-in"), "Sign in")
 
 
 class Forms(ConsoleCase):

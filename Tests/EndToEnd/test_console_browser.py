@@ -97,6 +97,13 @@ class ConsoleBrowserCase(BrowserCase, ConsoleCase):
                 self.assertLessEqual(self.browser.script(LARGE_TEXT), width)
                 self.assertLessEqual(
                     len(self.browser.script("return document.documentElement.outerHTML")), 60_000)
+        with self.subTest(path, colors="forced"):
+            self.browser.emulate("light", 390)
+            self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                "features": [{"name": "forced-colors", "value": "active"}]})
+            self.assertEqual(self.browser.script(CHECKS), [])
+            self.assertLessEqual(
+                self.browser.script("return document.documentElement.scrollWidth"), 390)
         self.assertEqual(self.browser.faults_of_views(), [], path)
         self.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -212,12 +219,15 @@ class Tutorials(ConsoleBrowserCase):
 
 class Views(ConsoleBrowserCase):
     def test_every_page_in_all_views(self):
-        self.browser.open(self.server + "/console/sign-in")
+        self.browser.open(self.server + "/console/-/sign-in")
         self.look()
         self.sign_in_here()
         email = "ada.lovelace.countess.of@a-rather-long-name-of-a-domain.example.com"
         grant = self.expect(self.register(email, "correct horse battery"), 201).json
         user = grant["user_id"]
+        [session] = self.site.dossier("api", "GET", f"/v1/users/{user}/sessions")
+        device = session["device_id"]
+        self.site.dossier("api", "PATCH", f"/v1/users/{user}", "-", given='{"blocked":true}')
         self.settings(document_versions_kept=5)
         for number in range(2):
             self.site.dossier("api", "PUT", f"/v1/users/{user}/custom-data", "-", given=json.dumps(
@@ -230,16 +240,22 @@ class Views(ConsoleBrowserCase):
         for path in ["", "/users", "/users/new", "/search?q=nobody", f"/users/{user}",
                      f"/users/{user}/custom-data", f"/users/{user}/custom-data/versions",
                      f"/users/{user}/custom-data/versions/1", f"/users/{user}/properties",
-                     f"/users/{user}/sign-in", f"/users/{user}/sessions", f"/users/{user}/roles",
+                     f"/users/{user}/sign-in", f"/users/{user}/sessions",
+                     f"/users/{user}/devices", f"/devices/{device}", f"/users/{user}/roles",
+                     f"/users/{user}/applications",
                      f"/users/{user}/history", f"/users/{user}/delete", "/roles", "/roles/new", "/apis",
                      "/applications", "/applications/new", f"/applications/{client['id']}",
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
-                     "/settings/branding", "/custom-data", "/audit", "/indexes", "/schemas", "/keys",
-                     "/menu"]:
+                     "/settings/branding", "/custom-data", "/audit",
+                     "/audit?network=nothing", "/indexes", "/schemas", "/schemas/metadata", "/keys",
+                     "/menu", "/search?q=ada", "/users?filter=metadata.a", "/sign-in-check",
+                     f"/sign-in-check?user={user}"]:
             self.browser.open(f"{self.server}/console/default{path}")
             self.look()
-        for path in ["apps", "outbox"]:
+        [administrator] = self.site.dossier("administrator", "list")
+        for path in ["apps", "outbox", "search?q=ada", "administrators", "administrators/new",
+                     f"administrators/{administrator['id']}", "me", "confirm", "menu"]:
             self.browser.open(f"{self.server}/console/-/{path}")
             self.look()
         # A conflict.
@@ -252,10 +268,30 @@ class Views(ConsoleBrowserCase):
         self.assertIn("custom_data has changed since you opened it", self.text())
         self.look()
 
+    def test_keys(self):
+        self.sign_in_here("viewer")
+        body = self.browser.find("body")
+        body.send_keys("?")
+        self.browser.wait(lambda: self.browser.has("dialog[open]"), "the list of keys")
+        self.assertIn("Go to the search", self.browser.find("dialog").text)
+        self.browser.find("dialog button").click()
+        self.browser.wait(lambda: not self.browser.has("dialog[open]"), "the list is closed")
+        self.browser.find("body").send_keys("/")
+        self.assertEqual(self.browser.script("return document.activeElement.id"), "q")
+        # Keys can be turned off, and then do nothing.
+        self.browser.open(self.server + "/console/-/me")
+        self.browser.find("#keys").click()
+        before = self.browser.find("html")
+        self.browser.find("form[action$='/me/keys'] button").click()
+        self.left(before)
+        self.browser.find("body").send_keys("?/")
+        self.assertFalse(self.browser.has("dialog"))
+        self.assertNotEqual(self.browser.script("return document.activeElement.id"), "q")
+
     def test_without_scripts(self):
         self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         _, link = self.link()
-        self.browser.open(self.server + "/console/start")
+        self.browser.open(self.server + "/console/-/start")
         self.browser.find("#link").send_keys(link)
         self.browser.find("main button").click()
         self.browser.wait(lambda: self.browser.all("#code"), "the set-up")

@@ -188,7 +188,7 @@ class Output(Administration):
     def test_an_administrator_gets_a_link(self):
         script, = guide.commands("Add administrators")
         said = self.run_script(script)
-        self.assertRegex(said, r"/console/start#ds_admin_[\w-]+")
+        self.assertRegex(said, r"/console/-/start#ds_admin_[\w-]+")
 
     def test_users_are_imported_and_exported(self):
         script, = guide.commands("Import and export users")

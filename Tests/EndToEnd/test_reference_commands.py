@@ -34,6 +34,7 @@ EXCEPT = {
     "GET /v1/users/{user}/devices/{device}": "needs the id of a device",
     "DELETE /v1/users/{user}/devices/{device}": "needs the id of a device",
     "GET /v1/devices/{device}": "needs the id of a device",
+    "DELETE /v1/users/{user}/consents/{client}": "needs a client that the user has allowed",
     "PUT /v1/users/{user}/documents": "needs the stored versions",
     "POST /v1/mails/{mail}/retry": "needs an email that waits for the relay",
     "DELETE /v1/mails/{mail}": "needs an email that waits for the relay",

@@ -23,6 +23,7 @@ import WireKit
       GET /v1/users/{user}/audit
       GET /v1/users/{user}/roles
       GET /v1/users/{user}/permissions
+      GET /v1/users/{user}/consents
       GET /v1/users/{user}/identities
       GET /v1/users/{user}/passkeys
       GET /v1/users/{user}/sessions
@@ -55,6 +56,7 @@ import WireKit
       .support,
       """
       POST /v1/sign-in-checks
+      DELETE /v1/users/{user}/consents/{client}
       DELETE /v1/users/{user}/devices
       DELETE /v1/users/{user}/devices/{device}
       GET /v1/users/{user}/metadata
@@ -79,6 +81,7 @@ import WireKit
     (
       .admin,
       """
+      GET /v1/audit/export *
       PUT /v1/users/{user}/documents
       GET /v1/users/{user}/export *
       PUT /v1/users/{user}/picture

@@ -65,7 +65,7 @@ import WireKit
     let reply = await world.ask(
       request(.post, "/v1/administrators/\(id)/link"), byOperator: true)
     let link = try reply.string("link")
-    #expect(link.hasPrefix("https://id.example/console/start#ds_admin_"))
+    #expect(link.hasPrefix("https://id.example/console/-/start#ds_admin_"))
     return String(link.split(separator: "#")[1])
   }
 

@@ -77,6 +77,9 @@ extension Scenario {
       return ids
     },
     Scenario("GET /v1/users/{user}/permissions", 200),
+    Scenario("GET /v1/users/{user}/consents", 200),
+    // The user has allowed the client nothing.
+    Scenario("DELETE /v1/users/{user}/consents/{client}", 404, program),
     Scenario(
       "PUT /v1/users/{user}/permissions/{resource_server}", 204, #"{"scopes":["read:orders"]}"#, api
     ),

@@ -182,5 +182,5 @@ extension Failure {
   /// Returns the URL of the page on which an administrator uses a link.
   ///
   /// The token is in the fragment, which browsers send to no server, and in no `Referer`.
-  package func start(with token: String) -> String { "\(origin)/console/start#\(token)" }
+  package func start(with token: String) -> String { "\(origin)/console/-/start#\(token)" }
 }

@@ -138,6 +138,48 @@ package struct ConsoleSession: RowDecodable {
     try await end(session, "logout", context)
   }
 
+  /// Returns the live sessions of the administrator of a session, the newest first.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func list(
+    _ session: ConsoleSession, _ context: RequestContext
+  ) async throws(Failure) -> [SessionInfo] {
+    let context = try await ownContext(of: session, context)
+    return try await Sessions.page(of: session.administrator.id, context).items
+  }
+
+  /// Ends all other sessions of the administrator of a session.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func endOthers(
+    than session: ConsoleSession, _ context: RequestContext
+  ) async throws(Failure) {
+    let own = try await ownContext(of: session, context)
+    for other in try await list(session, context) where other.id != session.session {
+      try await Sessions.end(other.id, of: session.administrator.id, "logout", own)
+    }
+  }
+
+  /// Returns the authenticator apps of the administrator of a session, and how many recovery codes are
+  /// left.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func factors(
+    of session: ConsoleSession, _ context: RequestContext
+  ) async throws(Failure) -> (factors: [SecondFactor], recoveryCodesLeft: Int) {
+    try await SecondFactors.list(
+      of: session.administrator.id, ownContext(of: session, context))
+  }
+
+  /// Returns the context in which an administrator reads the own account.
+  private static func ownContext(
+    of session: ConsoleSession, _ context: RequestContext
+  ) async throws(Failure) -> RequestContext {
+    let context = try await context.inAppOfAdministrators()
+    context.principal = Principal(session.administrator, in: context.app.id)
+    return context
+  }
+
   private static func end(
     _ session: ConsoleSession, _ reason: String, _ context: RequestContext
   ) async throws(Failure) {

@@ -19,6 +19,16 @@ package indirect enum Filter: Sendable, Equatable {
     case .and(let parts), .or(let parts): parts.flatMap(\.terms)
     }
   }
+
+  /// The members that its terms test, without the values.
+  package var members: [String] { terms.map(\.subject.name) }
+
+  /// Whether a term tests a document.
+  package var asksDocuments: Bool {
+    terms.contains {
+      if case .document = $0.subject { true } else { false }
+    }
+  }
 }
 
 /// One comparison.
@@ -38,6 +48,15 @@ package enum FilterSubject: Sendable, Equatable {
   case document(DocumentKind, path: [String])
   /// The provider of an identity of the user.
   case provider
+
+  /// The name in filters.
+  var name: String {
+    switch self {
+    case .profile(let member): member.rawValue
+    case .document(let document, let path): Filter.spelled(document, path)
+    case .provider: "provider"
+    }
+  }
 
   /// Returns a test whose addresses and domains are in the form that is stored.
   fileprivate func canonical(_ test: FilterTest) -> FilterTest {

@@ -18,7 +18,8 @@ package enum UserSearch {
   ///   - context: the context of the request.
   /// - Returns: the users.
   /// - Throws: `.notIndexed`, `.insufficientScope`, `.searchTooSlow`, `.overloaded`,
-  ///   `.databaseUnavailable`.
+  ///   `.databaseUnavailable`; `.roleInsufficient` if an administrator may not read a document that the
+  ///   filter asks.
   @EventLoop package static func page(
     of filter: Filter?, by sort: UserSort? = nil, after position: UserPosition?, count: Int,
     _ context: RequestContext
@@ -61,6 +62,8 @@ package enum UserSearch {
       let all = FilterComposer(nil, of: context.app.id, by: sort, after: position, indexes: [])
       return (all, nil)
     }
+    // A filter would tell what a role cannot read.
+    if filter.asksDocuments { try context.require(.support) }
     let asksAppMetadata = filter.terms.contains {
       if case .document(.appMetadata, _) = $0.subject { true } else { false }
     }

@@ -168,7 +168,7 @@ struct AuditComposer {
   }
 
   /// Returns the least id of a second.
-  private static func start(of second: Int) -> String {
+  static func start(of second: Int) -> String {
     let digits = String(max(0, min(second, 0xffff_ffff)), radix: 16)
     return String(repeating: "0", count: 8 - digits.utf8.count) + digits
   }

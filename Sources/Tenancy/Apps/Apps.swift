@@ -251,7 +251,12 @@ extension Apps {
       let text = TextBytes(settings.after.serialized())
       _ = transaction.send(AppsAdministrationQueries.change, before.id, text)
       try await added.rows(undone: .hostTaken)
-      Event("app_change", detail: change.audited).record(in: transaction, app: before.id)
+      let old = JSONObject([
+        ("settings", .object(settings.auditedBefore)),
+        ("hosts", .array(before.hosts.map(JSON.string))),
+      ])
+      Event("app_change", detail: change.audited(instead: old))
+        .record(in: transaction, app: before.id)
       let after = try await transaction.run(AppsAdministrationQueries.find, name)
       return try after.first.orUnforeseen("an app that was changed")
     }.record(context)
@@ -259,10 +264,18 @@ extension Apps {
 }
 
 extension AppChange {
-  fileprivate var audited: JSON {
-    var detail = JSONObject()
-    if settings.count > 0 { detail["settings"] = .object(RecordChange.shown(settings)) }
-    if let hosts { detail["hosts"] = .array(hosts.map(JSON.string)) }
+  /// Returns the new settings and hosts, and the old ones that they replace.
+  fileprivate func audited(instead old: JSONObject) -> JSON {
+    var (detail, before) = (JSONObject(), JSONObject())
+    if settings.count > 0 {
+      detail["settings"] = .object(RecordChange.shown(settings))
+      before["settings"] = old["settings"]
+    }
+    if let hosts {
+      detail["hosts"] = .array(hosts.map(JSON.string))
+      before["hosts"] = old["hosts"]
+    }
+    if before.count > 0 { detail["before"] = .object(before) }
     return .object(detail)
   }
 

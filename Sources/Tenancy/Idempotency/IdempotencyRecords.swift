@@ -51,6 +51,15 @@ package enum IdempotencyRecords {
       self.init(app, user.text, text, by: 0, limit: 1_000)
     }
 
+    /// Counts the forms of an administrator as the keys of a client: a day of work has more than 1,000.
+    ///
+    /// - Parameters:
+    ///   - text: the form.
+    ///   - administrator: the administrator who sent it.
+    package init(_ text: String, of administrator: Administrator) {
+      self.init(.operators, administrator.id.text, text, by: 1, limit: 500)
+    }
+
     /// Counts the keys with hashes that begin with the same byte: about 390 of 100,000.
     ///
     /// A count of all would delay other requests.

@@ -1,0 +1,387 @@
+"""The console: search, help for users who cannot sign in, devices, the audit log, administrators."""
+
+import csv
+import io
+import json
+import re
+import unittest
+import urllib.parse
+
+from console import PASSWORD, ConsoleCase, quoted
+
+
+class Names(ConsoleCase):
+    def test_an_app_of_any_name_opens(self):
+        visitor = self.administrator()
+        names = ["sign-in", "start", "confirm", "resume", "assets", "sign-out", "menu", "me", "search"]
+        for name in names:
+            self.site.create_app(name)
+            self.shows(visitor.open(f"/console/{name}"), "Overview")
+            self.shows(visitor.open(f"/console/{name}/users"), "Users")
+
+
+class Search(ConsoleCase):
+    def test_ids_of_all_kinds(self):
+        visitor = self.administrator()
+        email = self.own_email()
+        grant = self.expect(self.register(email, "correct horse battery"), 201).json
+        user = grant["user_id"]
+        page = visitor.open(f"/console/default/search?q={user.upper()}")
+        self.assertEqual(page.path, f"/console/default/users/{user}")
+        [session] = self.site.dossier("api", "GET", f"/v1/users/{user}/sessions")
+        page = self.shows(visitor.open(f"/console/default/search?q={session['id']}"),
+                          f"Results for “{session['id']}”")
+        self.assertIn("Live", page.text)
+        self.assertIn(session["id"], page.links)
+        device = session["device_id"]
+        page = visitor.open(f"/console/-/search?q={device}")
+        self.shows(visitor.open(page.links[device]), f"Device {device}")
+        client = self.site.dossier("client", "create", "--app", "default", "Reports", "kind=machine")
+        page = visitor.open(f"/console/default/search?q={client['id']}")
+        self.assertEqual(page.links["Reports"], f"/console/default/applications/{client['id']}")
+        events = self.site.dossier("api", "GET", f"/v1/users/{user}/audit")
+        page = visitor.open(f"/console/default/search?q={events[0]['id']}")
+        self.assertIn(events[0]["action"], page.text)
+        page = visitor.open("/console/default/search?q=%40nobody.example")
+        self.assertIn("Text inside a word is not searched.", page.text)
+        page = visitor.open(quoted("/console/default/search", q="x" * 400))
+        self.assertEqual(page.status, 422)
+
+    def test_found_users_show_their_state(self):
+        visitor = self.administrator()
+        email = self.own_email()
+        user = self.user(email=email)
+        self.site.dossier("api", "PATCH", f"/v1/users/{user}", "-", given='{"blocked":true}')
+        for query in [email, email[:10], "@" + email.split("@")[1]]:
+            page = visitor.open(quoted("/console/default/search", q=query))
+            self.assertIn(email, page.links)
+            self.assertIn("Blocked", page.text, query)
+        page = visitor.open(quoted("/console/-/search", q=email))
+        self.assertEqual(page.links[email], f"/console/default/users/{user}")
+
+    def test_the_selects_write_into_the_filter(self):
+        visitor = self.administrator()
+        page = visitor.open(quoted(
+            "/console/default/users", filter='name ^= "A" or name ^= "B"', state="blocked",
+            sort="created_at", to="2999-12-31"))
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(page.path).query)
+        self.assertEqual(query, {
+            "filter": ['(name ^= "A" or name ^= "B") and created_at <= "2999-12-31T23:59:59.999999Z" '
+                       'and blocked = true'],
+            "sort": ["created_at"]})
+        self.assertIn("No user matches", page.text)
+        self.assertIn('value="(name ^= &quot;A&quot;', page.body.decode().replace("&#34;", "&quot;"))
+
+    def test_a_filter_tells_no_viewer_of_documents(self):
+        viewer, support = self.administrator("viewer"), self.administrator("support")
+        path = quoted("/console/default/users", filter='created_at > "1970-01-01" and metadata.a = 1')
+        page = viewer.open(path)
+        self.shows(page, "Users", "Your role cannot read documents, so a filter cannot test them.",
+                   status=403)
+        self.shows(support.open(path), "Users")
+
+
+class SignInCheck(ConsoleCase):
+    def test_reasons_are_removed_by_their_buttons(self):
+        support = self.administrator("support")
+        email = self.own_email()
+        user = self.user(email=email)
+        self.site.dossier("api", "PUT", f"/v1/users/{user}/password", "-",
+                          given='{"password":"correct horse battery"}')
+        for _ in range(3):
+            self.login(email, "wrong horse battery")
+        self.site.dossier("api", "PATCH", f"/v1/users/{user}", "-", given='{"blocked":true}')
+        support.open(f"/console/default/users/{user}")
+        page = self.shows(support.open(support.page.links["Why can this user not sign in?"]),
+                          "Why can this user not sign in?")
+        self.assertIn("No way to sign in works now.", page.text)
+        self.assertIn("The user has been blocked since", page.text)
+        self.assertIn("A wrong password was sent", page.text)
+        page = support.submit("/remove")
+        self.assertIn("Done: unblock the user.", page.text)
+        self.assertIn("These work now: password", page.text)
+        self.assertFalse(self.site.dossier("user", "show", user)["blocked"])
+        # A second click finds the reason gone.
+        page = support.open(quoted("/console/default/sign-in-check", user=email))
+        self.assertNotIn("blocked since", page.text)
+
+    def test_addresses_without_a_user(self):
+        admin = self.administrator("admin")
+        page = admin.open(quoted("/console/default/sign-in-check", user="nobody@example.com"))
+        self.assertIn("No user of the app has the address nobody@example.com.", page.text)
+        self.assertEqual(page.links["Create user"], "/console/default/users/new")
+        page = admin.open(quoted("/console/default/sign-in-check", user="0" * 24))
+        self.assertEqual(page.errors, ["No user in default has this id."])
+
+    def test_a_viewer_may_not_ask(self):
+        viewer = self.administrator("viewer")
+        user = self.user()
+        page = viewer.open(quoted("/console/default/sign-in-check", user=user))
+        self.assertEqual(page.status, 403)
+        self.assertNotIn("Why can this user not sign in?", viewer.open(f"/console/default/users/{user}").links)
+
+
+class Devices(ConsoleCase):
+    def test_a_device_is_signed_out_and_forgotten(self):
+        visitor = self.administrator("support")
+        email = self.own_email()
+        user = self.expect(self.register(email, "correct horse battery"), 201).json["user_id"]
+        path = f"/console/default/users/{user}/devices"
+        page = visitor.open(path)
+        [device] = [label for label in page.links if re.fullmatch("[0-9a-f]{24}", label)]
+        self.assertIn("The user is signed out there.", visitor.submit("/devices/sign-out").text)
+        self.assertEqual(self.site.dossier("api", "GET", f"/v1/users/{user}/sessions"), [])
+        page = visitor.open(page.links[device])
+        self.assertIn(email, page.links)
+        self.assertIn("Signed out", page.text)
+        page = visitor.submit("/remove", user=user)
+        self.assertIn("Removed from the device.", page.text)
+        self.assertIn("This device knows no user.", page.text)
+        self.assertIn("No device knows this user.", visitor.open(path).text)
+
+    def test_a_viewer_sees_devices_and_changes_nothing(self):
+        viewer = self.administrator("viewer")
+        user = self.expect(self.register(self.own_email(), "correct horse battery"), 201).json["user_id"]
+        page = viewer.open(f"/console/default/users/{user}/devices")
+        self.assertFalse([form for form in page.forms if "devices" in form.action])
+
+
+class Applications(ConsoleCase):
+    def test_consents_are_listed_and_removed(self):
+        support = self.administrator("support")
+        user = self.user()
+        path = f"/console/default/users/{user}/applications"
+        self.assertIn("This user has given no application access.", support.open(path).text)
+        client = self.site.dossier("client", "create", "--app", "default", "Photos", "kind=native")
+        self.site.sql(
+            "insert into consents (user_id, client_id, audience, scope) "
+            f"values ('{user}', '{client['id']}', '', 'openid email')")
+        page = self.administrator("viewer").open(path)
+        self.assertIn("openid, email", page.text)
+        self.assertFalse([form for form in page.forms if form.action.endswith("/remove")])
+        page = support.open(path)
+        self.assertIn("Photos", page.links)
+        self.assertIn("The application has lost its access", support.submit("/remove").text)
+        self.assertIn("no application access", support.page.text)
+
+
+class Audit(ConsoleCase):
+    def test_filters_and_pages(self):
+        visitor = self.administrator()
+        email = self.own_email()
+        user = self.expect(self.register(email, "correct horse battery"), 201).json["user_id"]
+        path = "/console/default/audit"
+        page = visitor.open(quoted(path, action="login*", user=email))
+        self.assertIn("login", page.text)
+        self.assertNotIn("user_create", page.text)
+        for conditions in [{"network": "127.0.0.0/8"}, {"from": "2000-01-01", "to": "2999-12-31"},
+                           {"actor": "user", "order": "oldest"}]:
+            page = visitor.open(quoted(path, user=user, **conditions))
+            self.assertIn("login", page.text, conditions)
+        page = visitor.open(quoted(path, user=user, to="2000-01-01"))
+        self.assertIn(f"No event matches user {user}, to 2000-01-01.", page.text)
+        self.assertIn("Remove filter", page.links)
+        page = visitor.open(quoted(path, user="x", network="nothing"))
+        self.assertEqual(len(page.errors), 2, page.text)
+        page = visitor.open(quoted(path, user="nobody@example.com"))
+        self.assertIn("No user has this address.", page.errors[0])
+
+    def test_exports_have_no_formulas_and_a_limit(self):
+        visitor = self.administrator("admin")
+        email = self.own_email()
+        self.expect(self.register(email, "correct horse battery", headers={"User-Agent": '=1+"1"'}), 201)
+        user = self.site.dossier("user", "show", email)["id"]
+        path = quoted("/console/default/audit", user=email)
+        visitor.open(path)
+        page = visitor.submit("/export", format="csv")
+        self.assertEqual(page.headers["Content-Type"], "text/csv")
+        self.assertIn("attachment", page.headers["Content-Disposition"])
+        rows = list(csv.DictReader(io.StringIO(page.body.decode())))
+        self.assertTrue(rows)
+        self.assertEqual({row["user_id"] for row in rows}, {user})
+        self.assertIn("'=1+\"1\"", {row["agent"] for row in rows})
+        self.assertFalse([row for row in rows if any(cell[:1] in tuple("=+-@") for cell in row.values() if cell)])
+        visitor.open(path)
+        page = visitor.submit("/export", format="ndjson")
+        lines = [json.loads(line) for line in page.body.decode().splitlines()]
+        self.assertEqual({line["user_id"] for line in lines}, {user})
+        [event, _] = self.site.dossier("audit", "--app", "default", "--action", "audit_export")
+        self.assertEqual(event["detail"]["filter"], {"user": user})
+        self.assertEqual(event["detail"]["count"], len(lines))
+        for _ in range(8):
+            visitor.open(path)
+            self.assertEqual(visitor.submit("/export", format="csv").status, 200)
+        visitor.open(path)
+        self.assertEqual(visitor.submit("/export", format="csv").status, 429)
+
+    def test_support_exports_nothing(self):
+        support = self.administrator("support")
+        page = support.open("/console/default/audit")
+        self.assertFalse([form for form in page.forms if form.action.endswith("/export")])
+
+    def test_what_changed(self):
+        visitor = self.administrator("admin")
+        self.site.create_app("changes")
+        visitor.open("/console/changes/settings/limit")
+        visitor.submit("/limit", sign_ins_per_user="77")
+        page = visitor.open("/console/changes/settings/limit")
+        self.assertIn("What changed?", page.text)
+        self.assertIn("app_change", page.text)
+        self.assertIn("Before and after", page.body.decode())
+        role = self.site.dossier("role", "create", "--app", "changes", "editor")
+        other = self.site.dossier("role", "create", "--app", "changes", "reader")
+        page = visitor.open(f"/console/changes/roles/{role['id']}")
+        self.assertEqual(page.text.count("role_create"), 1)
+        page = visitor.open(page.links["All events of this kind"])
+        self.assertEqual(page.text.count("role_create"), 2, other)
+
+    def test_reads_of_users_are_events(self):
+        support = self.administrator("support")
+        user = self.user()
+        for _ in range(2):
+            support.open(f"/console/default/users/{user}")
+        support.open(f"/console/default/users/{user}/sessions")
+        events = self.site.dossier("audit", "--app", "default", "--action", "user_view", "--user", user)
+        self.assertEqual([event["detail"]["part"] for event in events], ["sessions", "documents"])
+
+
+class Kept(ConsoleCase):
+    def age(self):
+        self.site.sql("update sessions set authenticated_at = authenticated_at - interval '11 minutes'")
+
+    def test_a_form_that_needs_a_confirmation_is_kept(self):
+        visitor = self.administrator()
+        email = self.own_email()
+        user = self.user(email=email)
+        visitor.open(f"/console/default/users/{user}/delete")
+        self.age()
+        page = self.shows(visitor.submit("/delete", confirmation=email), "Confirm that it is you", status=403)
+        page = visitor.submit("/confirm", password="wrong", code="000000")
+        self.assertEqual(page.status, 422)
+        self.forget_steps()
+        page = self.shows(visitor.submit("/confirm", password=PASSWORD, code=visitor.authenticator.code()),
+                          "Send your form")
+        self.assertIn(email, page.text)
+        self.assertIn(f"Deleted {email}", visitor.submit("/delete").text)
+
+    def test_a_long_document_is_kept_after_the_end_of_a_session(self):
+        visitor = self.administrator()
+        user = self.user()
+        visitor.open(f"/console/default/users/{user}")
+        self.site.sql("update sessions set ended_at = now()")
+        text = json.dumps({"text": 'a"\\\n' * 9_000})
+        page = self.shows(visitor.submit("/metadata", user_metadata=text), "Sign in", status=403)
+        self.shows(self.sign_in(visitor), "Send your form")
+        self.assertIn("Saved.", visitor.submit("/metadata").text)
+        stored = self.site.dossier("api", "GET", f"/v1/users/{user}/metadata")
+        self.assertEqual(stored, json.loads(text))
+
+    def test_a_forged_form_is_not_kept(self):
+        visitor = self.administrator()
+        visitor.submit("/sign-out")
+        visitor.open("/console/-/sign-in")
+        visitor.submit(email=visitor.address, password=PASSWORD, kept="bm90aGluZw")
+        self.forget_steps()
+        page = visitor.submit(code=visitor.authenticator.code())
+        self.shows(page, "Overview")
+
+
+class Administrators(ConsoleCase):
+    def test_an_owner_makes_changes_and_deletes_one(self):
+        owner = self.administrator()
+        email = self.new_address()
+        owner.open("/console/-/administrators/new")
+        page = owner.submit("/new", email=email, role="support")
+        self.assertIn(f"Created {email}", page.text)
+        page = owner.submit("/link")
+        link = re.search(r"https?://\S+/console/-/start#ds_admin_[\w-]+", page.text)[0]
+        self.assertIn("works once", page.text)
+        other = self.new_visitor()
+        other.address = email
+        other.open("/console/-/start")
+        other.submit(link=link)
+        other.authenticator = self.authenticator(other)
+        self.forget_steps()
+        other.submit(password=PASSWORD, code=other.authenticator.code())
+        self.shows(other.open("/console/default"), "Overview")
+        page = owner.open("/console/-/administrators")
+        page = owner.open(page.links[email])
+        self.assertIn("administrator_create", page.text)
+        page = owner.submit(page.path, role="viewer", disabled="true")
+        self.assertIn("The changes are saved.", page.text)
+        self.shows(other.open("/console/default"), "Sign in")
+        owner.open(f"{page.path.split('?')[0]}/delete")
+        self.assertIn(f"Deleted {email}", owner.submit("/delete", confirmation=email).text)
+
+    def test_the_last_owner_and_the_own_role_stay(self):
+        self.site.sql("delete from administrators")
+        owner = self.administrator()
+        page = owner.open("/console/-/administrators")
+        page = owner.open(page.links[owner.address])
+        page = owner.submit(page.path, disabled="true")
+        self.assertEqual(page.status, 422, page.text)
+        self.assertIn("No owner of all apps would be left.", page.text)
+
+    def test_only_owners_of_all_apps_see_them(self):
+        for arguments in [("admin",), ("owner", "--app", "default")]:
+            visitor = self.administrator(*arguments)
+            page = visitor.open("/console/-/administrators")
+            self.assertEqual(page.status, 403, page.text)
+            self.assertNotIn("Administrators", visitor.open("/console/default").links)
+
+    def test_the_own_account(self):
+        visitor = self.administrator("viewer")
+        page = self.shows(visitor.open("/console/-/me"), "Your account")
+        self.assertIn("Recovery codes left", page.text)
+        self.assertIn("This one", page.text)
+        self.assertIn(b"data-keys", page.body)
+        page = visitor.submit("/keys", keys=None)
+        self.assertNotIn(b"data-keys", page.body)
+        page = visitor.submit("/keys", keys="true")
+        self.assertIn(b"data-keys", page.body)
+        other = self.new_visitor()
+        other.address, other.authenticator = visitor.address, visitor.authenticator
+        other.open("/console")
+        self.sign_in(other)
+        visitor.open("/console/-/me")
+        self.assertIn("All other sessions have ended.", visitor.submit("/end").text)
+        self.shows(other.open("/console/-/me"), "Sign in")
+        self.shows(visitor.open("/console/-/me"), "Your account")
+
+
+class Storage(ConsoleCase):
+    def test_indexes_schemas_and_keys(self):
+        visitor = self.administrator()
+        self.site.create_app("store")
+        visitor.open("/console/store/indexes")
+        page = visitor.submit("/indexes", path="metadata.", kind="text")
+        self.assertEqual(page.status, 422)
+        self.assertTrue(page.errors)
+        page = visitor.submit("/indexes", path="metadata.theme", kind="text")
+        self.assertIn("The index is built in the background.", page.text)
+        self.assertIn("metadata.theme", page.text)
+        self.assertIn("being dropped", visitor.submit("/drop").text)
+        self.shows(visitor.open("/console/store/schemas/metadata"), "Schema of user_metadata")
+        page = visitor.submit("/metadata", schema='{"type": 7}')
+        self.assertEqual(page.status, 422)
+        page = visitor.submit("/metadata", schema='{\n "required": [,')
+        self.assertIn("Line 2", page.errors[0])
+        page = visitor.submit("/metadata", schema='{"required": ["theme"]}')
+        self.assertIn("The schema is saved.", page.text)
+        self.assertEqual(self.site.dossier("api", "GET", "/v1/schemas/metadata", "--app", "store"),
+                         {"required": ["theme"]})
+        self.assertIn("Has a schema", visitor.open("/console/store/schemas").text)
+        visitor.open("/console/store/schemas/metadata")
+        self.assertIn("The schema is removed.", visitor.submit("/remove").text)
+        visitor.open("/console/store/keys")
+        self.assertIn("New keys sign from now on.", visitor.submit("/rotate").text)
+        viewer = self.administrator("viewer")
+        for path in ["indexes", "schemas/metadata"]:
+            page = viewer.open(f"/console/store/{path}")
+            actions = [form.action for form in page.forms if "/store/" in form.action]
+            self.assertEqual([action for action in actions if "search" not in action], [])
+        self.assertEqual(viewer.open("/console/store/keys").status, 403)
+
+
+if __name__ == "__main__":
+    unittest.main()
