@@ -102,6 +102,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case keys
   case apps
   case outbox
+  case health
 
   package var label: String {
     switch self {
@@ -119,11 +120,14 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .audit: "Audit log"
     case .apps: "Apps"
     case .outbox: "Outbox"
+    case .health: "Health"
     }
   }
 
   /// Whether the section is about the deployment, and not about one app.
-  package var isOfDeployment: Bool { self == .apps || self == .outbox }
+  package var isOfDeployment: Bool {
+    self == .apps || self == .outbox || self == .health
+  }
 
   /// The heading above the section and its neighbors; nil for the first ones.
   var group: String? {
@@ -131,7 +135,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .overview, .users, .roles, .audit: nil
     case .applications, .apis, .connections: "Sign-in"
     case .settings, .branding, .schemas, .indexes, .keys: "App"
-    case .apps, .outbox: "Deployment"
+    case .apps, .outbox, .health: "Deployment"
     }
   }
 }

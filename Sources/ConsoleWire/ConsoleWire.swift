@@ -18,6 +18,7 @@ package struct ConsoleWire: Wire {
       + UserPages.routes + UserSignInPages.routes + UserRolePages.routes + DocumentPages.routes
       + PropertyPages.routes + ApplicationPages.routes + RecordSections.routes
       + SettingPages.routes + AuditPages.routes + DeploymentPages.routes
+      + HealthPages.routes
     return (AssetPages.routes + pages).map { route in
       route.ofPage { (call) async throws(Failure) in
         guard call.context.dependencies[Console.self].isOpen(to: call) else {

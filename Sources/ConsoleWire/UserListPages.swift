@@ -1,4 +1,5 @@
 import Administration
+import Administration
 import ConsolePages
 import Encoding
 import EventLoop
@@ -73,11 +74,24 @@ import WireKit
       }
       return page
     }
+    if filter.text.isEmpty, visit.cursor.isEmpty, let total = try await total(visit) {
+      page.body.append(Part.paragraph(total, isMuted: true))
+    }
     page.body.append(table(of: users, visit))
     if let found {
       page.body += visit.pager(found) { visit.path("users", query: filter.query + $0) }
     }
     return page
+  }
+
+  /// Returns the number of users of the last night in words; nil before the first one.
+  private static func total(_ visit: ConsoleVisit) async throws(Failure) -> String? {
+    let today = DailyCounter.day(Timestamp.now.seconds / 86_400)
+    let found = try await visit.read("statistics", query: [("from", today), ("to", today)]).json
+    guard let count = found["users"]?.number, let day = found["users_on"]?.string else {
+      return nil
+    }
+    return "About \(count.text) users on \(day)"
   }
 
   static func table(of users: [JSON], _ visit: ConsoleVisit) -> Markup {
