@@ -59,7 +59,8 @@ extension QueryParameter {
 extension Shape {
   fileprivate static let report = Shape.object([
     "ready": .flag.saying("whether requests can be served"),
-    "checked_at": .time(Example.played), "version": .text.like("0.5.0"),
+    "checked_at": .time(Example.played).saying("when the checks were made"),
+    "version": .text.like("0.5.0"),
     "findings": .list(of: finding).saying("each check, as of dossier doctor"),
     "hosts": .list(of: host).saying("the hosts that have served within the last hour"),
     "database": database.orNull.saying("null if it does not respond"),
@@ -77,7 +78,7 @@ extension Shape {
 
   private static let database = Shape.object([
     "version": .text.saying("of PostgreSQL").like("15.14"),
-    "max_connections": .count.like(100),
+    "max_connections": .count.saying("the most connections to it").like(100),
     "migration": .count.saying("the newest migration that this program needs").like(36),
   ]).named("DatabaseFacts", "Facts about the database.")
 }

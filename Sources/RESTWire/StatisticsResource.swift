@@ -90,9 +90,9 @@ extension Shape {
   ]).named("Statistics", "The numbers of an app by day, in UTC.")
 
   private static let dailyCounts = Shape.object([
-    "day": .text.like("2026-01-31"),
+    "day": .text.saying("the day in UTC").like("2026-01-31"),
     "sign_ups": .count.saying("new users, with guests").like(12),
-    "sign_ins": .count.like(340),
+    "sign_ins": .count.saying("sign-ins of users, with guests").like(340),
     "failures": .count.saying("refused sign-ins").like(9),
     "rate_limits": .count.saying("limits that callers used up, each once in its window").like(1),
     "users": .count.orNull.saying("all users in the night after; null until then").like(1_204),
