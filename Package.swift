@@ -271,7 +271,8 @@ let package = Package(
       name: "Administration",
       dependencies: [
         "Encoding", "IdentitySubjects", "RateLimiting", "Records",
-        "Accounts", "Delivery", "Documents", "EventLoop", "Imaging", "JSON", "Outbound", "Postgres",
+        "Accounts", "Delivery", "Distribution", "Documents", "EventLoop", "Imaging", "JSON",
+        "Outbound", "Postgres",
         "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: domain + unchecked
@@ -469,7 +470,6 @@ let package = Package(
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "CLinux", "Configuration", "Accounts", "Delivery",
-        "Distribution",
         "Documents",
         "ManagementWire", "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop",
         "HTTP", "Passkeys",
@@ -484,8 +484,8 @@ let package = Package(
       name: "dossierd",
       dependencies: [
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
-        "ConsoleWire", "Configuration", "Accounts", "Delivery", "Distribution", "Documents",
-        "Federation",
+        "ConsoleWire", "Configuration", "Accounts", "Administration", "Delivery", "Distribution",
+        "Documents", "Federation",
         "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON",
         "Encoding", "OpenIDClient",
         "Localization", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",

@@ -313,6 +313,13 @@ extension Configuration {
   ///   - sendsMail: whether mail can be queued.
   ///   - report: receives errors for the operator.
   /// - Returns: the dependencies.
+  /// The most connections to PostgreSQL of the workers of this host: a reload doubles the workers.
+  private var connectionsInReload: Int {
+    var database = DatabaseSettings(conninfo: "", applicationName: "")
+    database.writeConnections = writeConnections
+    return workers * database.allConnections * 2
+  }
+
   @EventLoop package func dependencies(
     on database: Database, _ pools: Pools, sendsMail: Bool,
     report: @escaping @EventLoop (String) -> Void
@@ -334,6 +341,10 @@ extension Configuration {
         ),
         pages,
         ServiceAddress(fallback: issuer),
+        DeploymentCheck(
+          ReadinessCheck(database, masterKey, app: app), mail: mail, host: HostName.own,
+          version: Version.text, connections: connectionsInReload
+        ),
         ConsoleAddress(console.origin(besides: issuer)),
         Console(isOn: console != .off, host: console.host, networks: consoleNetworks),
         PasswordHasher(pool: pools.passwords, cost: hashingCost),

@@ -106,6 +106,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case apps
   case administrators
   case outbox
+  case health
 
   package var label: String {
     switch self {
@@ -125,6 +126,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .apps: "Apps"
     case .administrators: "Administrators"
     case .outbox: "Outbox"
+    case .health: "Health"
     }
   }
 
@@ -138,7 +140,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .overview, .users, .roles, .audit: nil
     case .applications, .apis, .connections: "Sign-in"
     case .settings, .branding, .customData, .schemas, .indexes, .keys: "App"
-    case .apps, .administrators, .outbox: Self.deployment
+    case .apps, .administrators, .outbox, .health: Self.deployment
     }
   }
 }

@@ -13,16 +13,33 @@ package struct ConsoleWire: Wire {
   package init() {}
 
   package var routes: [Route] {
-    let pages =
-      AccessPages.routes + StartPages.routes + OverviewPages.routes + UserListPages.routes
-      + SearchPages.routes + SignInCheckPages.routes + DevicePages.routes
-      + UserApplicationPages.routes + StoragePages.routes + AdministratorPages.routes
-      + OwnAccountPages.routes
-      + UserPages.routes + UserSignInPages.routes + UserRolePages.routes
-      + DocumentPages.routes
-      + PropertyPages.routes + ApplicationPages.routes + RecordSections.routes
-      + SettingPages.routes + CustomDataPages.routes + AuditPages.routes + DeploymentPages.routes
-    return (AssetPages.routes + pages).map { route in
+    let pages = [
+      AssetPages.routes,
+      AccessPages.routes,
+      StartPages.routes,
+      OverviewPages.routes,
+      UserListPages.routes,
+      SearchPages.routes,
+      SignInCheckPages.routes,
+      DevicePages.routes,
+      UserApplicationPages.routes,
+      StoragePages.routes,
+      AdministratorPages.routes,
+      OwnAccountPages.routes,
+      UserPages.routes,
+      UserSignInPages.routes,
+      UserRolePages.routes,
+      DocumentPages.routes,
+      PropertyPages.routes,
+      ApplicationPages.routes,
+      RecordSections.routes,
+      SettingPages.routes,
+      CustomDataPages.routes,
+      AuditPages.routes,
+      DeploymentPages.routes,
+      HealthPages.routes,
+    ]
+    return pages.joined().map { route in
       route.ofPage { (call) async throws(Failure) in
         guard call.context.dependencies[Console.self].isOpen(to: call) else {
           throw .routeNotFound

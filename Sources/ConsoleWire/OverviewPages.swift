@@ -29,22 +29,12 @@ import WireKit
   private static func overview(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
     var page = ConsolePage("Overview", section: .overview)
     page.hasTimes = true
+    page.body = try await warnings(visit)
     let users = try await visit.read("users", query: [("limit", "5")]).items
     let events = try await visit.read(
       "audit", query: [("app", visit.place), ("limit", "8")]
     ).items
-    if visit.right >= .deployment {
-      let mails = try await visit.read("mails", query: [("limit", "100")]).items
-      let stuck = mails.filter { ($0["attempts"]?.number?.int ?? 0) > 0 }
-      if !stuck.isEmpty {
-        page.body.append(
-          Part.warning(
-            """
-            <p>\(stuck.count == 1 ? "1 email waits" : "\(stuck.count) emails wait") after a failed \
-            attempt. \(Part.link("Open the outbox", to: .console("-", "outbox")))</p>
-            """))
-      }
-    }
+    page.body += try await numbers(visit)
     let newest: Markup =
       users.isEmpty
       ? Part.empty(
@@ -59,7 +49,135 @@ import WireKit
       events.isEmpty
         ? Part.empty("Nothing is recorded.")
         : AuditPages.table(of: events) { visit.path("users", $0) })
-    page.commands = ["dossier doctor", "dossier audit --app \(visit.place)"]
+    page.commands = [
+      "dossier statistics --app \(visit.place)", "dossier doctor",
+      "dossier audit --app \(visit.place)",
+    ]
     return page
+  }
+
+  // MARK: What needs attention
+
+  /// The seconds that the result of the checks may be old.
+  private static let age = "60"
+
+  private static func warnings(_ visit: ConsoleVisit) async throws(Failure) -> [Markup] {
+    var warnings: [Markup] = []
+    if visit.right >= .deployment {
+      let report = try await visit.read("doctor", query: [("max_age", age)]).json
+      let faults = (report["findings"]?.array ?? []).filter(\.isFault)
+      if !faults.isEmpty {
+        let items = faults.prefix(5).map { fault -> Markup in
+          """
+          <li><strong>\(Part.name(fault["what"]?.string ?? ""))</strong>: \
+          \(Part.name(fault["fault"]?.string ?? ""))</li>
+          """
+        }
+        let state = report["ready"]?.bool == true ? "" : "Requests cannot be served. "
+        warnings.append(
+          Part.warning(
+            """
+            <p>\(state)\(faults.count == 1 ? "1 check fails" : "\(faults.count) checks fail"). \
+            \(Part.link("Open the health page", to: .console("-", "health")))</p>\
+            <ul>\(Array(items))</ul>
+            """))
+      }
+      let mails = try await visit.read("mails", query: [("limit", "100")]).items
+      let stuck = mails.filter { ($0["attempts"]?.number?.int ?? 0) > 0 }
+      if !stuck.isEmpty {
+        warnings.append(
+          Part.warning(
+            """
+            <p>\(stuck.count == 1 ? "1 email waits" : "\(stuck.count) emails wait") after a failed \
+            attempt. \(Part.link("Open the outbox", to: .console("-", "outbox")))</p>
+            """))
+      }
+    }
+    let hour = Timestamp(microseconds: (Timestamp.now.seconds - 3_600) * 1_000_000)
+    let limits = try await visit.read(
+      "audit",
+      query: [
+        ("app", visit.place), ("action", "rate_limited"), ("from", hour.text), ("limit", "100"),
+      ]
+    ).items
+    let addresses = Set(limits.compactMap { $0["address"]?.string }).count
+    if addresses > 0 {
+      let more = limits.count == 100 ? "At least " : ""
+      let link = Part.link(
+        "Open the audit log", to: visit.path("audit", query: [("action", "rate_limited")]))
+      warnings.append(
+        Part.warning(
+          """
+          <p>\(more)\(addresses == 1 ? "1 address has" : "\(addresses) addresses have") reached a \
+          rate limit in the last hour. \(link)</p>
+          """))
+    }
+    return warnings
+  }
+
+  // MARK: Numbers
+
+  private static let ranges = [7, 30, 90]
+
+  private static func numbers(_ visit: ConsoleVisit) async throws(Failure) -> [Markup] {
+    let asked = FormValues(visit.call.request.query)?["days"].flatMap { Int($0) } ?? 30
+    let range = ranges.contains(asked) ? asked : 30
+    let today = Timestamp.now.seconds / 86_400
+    let found = try await visit.read(
+      "statistics",
+      query: [
+        ("from", DailyCounter.day(today - range + 1)), ("to", DailyCounter.day(today)),
+      ]
+    ).json
+    let days = found["days"]?.array.map(Array.init) ?? []
+    let names = days.map { $0["day"]?.string ?? "" }
+    func values(_ name: String) -> [Int?] { days.map { $0[name]?.number?.int } }
+    func last(_ name: String) -> String { values(name).last?.map { "\($0)" } ?? "0" }
+    let active = Array(zip(names, values("active_users"))).last { $0.1 != nil }
+    let choices = ranges.map { number -> Markup in
+      number == range
+        ? #"<span aria-current="true">\#(number) days</span>"#
+        : #"<a href="\#(visit.path(query: [("days", "\(number)")]).text)">\#(number) days</a>"#
+    }
+    return [
+      Part.numbers([
+        ("Users", UserCount.about(found), UserCount.day(found)),
+        (
+          "Active users", active?.1.map { "\($0)" } ?? "–",
+          active.map { "on \($0.0)" } ?? "counted after 03:00 UTC"
+        ),
+        ("Sign-ins", last("sign_ins"), "today so far"),
+        ("New users", last("sign_ups"), "today so far"),
+      ]),
+      #"<nav class="ranges" aria-label="Days of the charts">\#(choices)</nav>"#,
+      """
+      <div class="figures">\
+      \(Chart("New users", days: names, [.init("New users", values("sign_ups"))]).markup)\
+      \(Chart(
+        "Sign-ins and active users", days: names,
+        [.init("Sign-ins", values("sign_ins")), .init("Active users", values("active_users"))]
+      ).markup)\
+      \(Chart(
+        "Refused sign-ins and rate limits", days: names,
+        [
+          .init("Refused sign-ins", values("failures")),
+          .init("Rate limits (429)", values("rate_limits")),
+        ]
+      ).markup)</div>
+      """,
+      Part.paragraph(
+        "Days are in UTC. The numbers of today may be ten minutes old.", isMuted: true),
+    ]
+  }
+
+  /// The number of users of an app, as of the last night.
+  enum UserCount {
+    static func about(_ statistics: JSON) -> String {
+      statistics["users"]?.number.map { "about \($0.text)" } ?? "–"
+    }
+
+    static func day(_ statistics: JSON) -> String {
+      statistics["users_on"]?.string.map { "on \($0)" } ?? "counted after 03:00 UTC"
+    }
   }
 }

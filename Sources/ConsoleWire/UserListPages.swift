@@ -1,4 +1,5 @@
 import Administration
+import Administration
 import ConsolePages
 import Encoding
 import EventLoop
@@ -79,9 +80,22 @@ import WireKit
           Part.link("Remove filter", to: visit.path("users"), style: .secondary)))
       return .refused(page, .ok)
     }
+    if filter.text.isEmpty, visit.cursor.isEmpty, let total = try await total(visit) {
+      page.body.append(Part.paragraph(total, isMuted: true))
+    }
     page.body.append(table(of: users, in: visit.place))
     page.body += visit.pager(found) { visit.path("users", query: filter.query + $0) }
     return .refused(page, .ok)
+  }
+
+  /// Returns the number of users of the last night in words; nil before the first one.
+  private static func total(_ visit: ConsoleVisit) async throws(Failure) -> String? {
+    let today = DailyCounter.day(Timestamp.now.seconds / 86_400)
+    let found = try await visit.read("statistics", query: [("from", today), ("to", today)]).json
+    guard let count = found["users"]?.number, let day = found["users_on"]?.string else {
+      return nil
+    }
+    return "About \(count.text) users on \(day)"
   }
 
   private static func mistakes(of failure: Failure) -> [Mistake] {

@@ -25,7 +25,8 @@ package enum Placement: Hashable, Sendable {
 
   /// The tables of operators.
   private static let ofOperators = """
-    apps administrators app_hosts clients client_grants connections document_schemas issuers resource_servers
+    apps administrators app_hosts clients client_grants connections count_progress
+    daily_counts document_schemas issuers resource_servers
     role_permissions roles search_indexes signing_keys
     """
 

@@ -80,7 +80,8 @@ extension RESTWire {
         + RecordResources.roles + RoleResource.operations + KeyResource.operations
         + RecordResources.issuers + RecordResources.connections
         + ConnectionResource.ofOperators + IndexResource.operations + SchemaResource.operations
-        + AuditResource.operations + MailResource.operations + RateLimitResource.operations
+        + AuditResource.operations + StatisticsResource.operations
+        + DoctorResource.operations + MailResource.operations + RateLimitResource.operations
     ),
     Chapter(
       title: "Reference",

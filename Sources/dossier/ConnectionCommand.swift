@@ -1,3 +1,4 @@
+import Administration
 import Tenancy
 import ArgumentParser
 import EventLoop

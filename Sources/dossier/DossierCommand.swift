@@ -32,6 +32,7 @@ import Tenancy
       UserCommand.self, SearchCommand.self, DeviceCommand.self, SessionCommand.self,
       RateLimitCommand.self, MailCommand.self, IndexCommand.self, SchemaCommand.self,
       BreachedPasswordCommand.self, AuditCommand.self,
+      StatisticsCommand.self,
       ApplyCommand.self, ExportConfigCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]
   )

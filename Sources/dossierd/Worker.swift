@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import CLinux
 import Configuration
 import Delivery
@@ -66,6 +67,7 @@ import WireKit
         if runsMaintenance {
           worker.keepHouse()
           worker.recordHost()
+          worker.countDays()
         }
       } catch {
         complaint(slot: slot)("\(error)")
@@ -288,6 +290,22 @@ extension Worker {
         let report = await maintenance.run()
         if !report.removed.isEmpty { Log.write("info", "removed: \(report.removed)") }
         for fault in report.faults.sorted() { Log.write("error", "maintenance: \(fault)") }
+      }
+    }
+  }
+
+  /// Counts the numbers of each app every ten minutes.
+  func countDays() {
+    EventLoop.task { [database] in
+      let counter = DailyCounter(database)
+      await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...2_000)))
+      while true {
+        do throws(DatabaseError) {
+          try await counter.run()
+        } catch {
+          Log.write("error", "daily counts: \(error)")
+        }
+        await EventLoop.sleep(for: .seconds(600))
       }
     }
   }

@@ -36,6 +36,9 @@ import Testing
     logout_notices.due token_revocations.due outbox.due outbox.expired outbox.ids outbox.page outbox.failed outbox.state
     readiness.late_mails
     """,
+    "Counts by day ask all shards on purpose, in the background and a page at a time.": """
+    daily_counts.events daily_counts.sign_ups daily_counts.users
+    """,
     "A logout at an issuer that names no user asks all shards for its session.": """
     issuer_sign_out.users
     """,

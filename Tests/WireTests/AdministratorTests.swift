@@ -50,6 +50,7 @@ import WireKit
       GET /v1/schemas
       GET /v1/schemas/{kind}
       GET /v1/audit
+      GET /v1/statistics
       """
     ),
     (
@@ -153,6 +154,7 @@ import WireKit
       PATCH /v1/administrators/{administrator} *
       DELETE /v1/administrators/{administrator} *
       POST /v1/administrators/{administrator}/link *
+      GET /v1/doctor
       GET /v1/mails
       POST /v1/mails/retry
       POST /v1/mails/{mail}/retry
@@ -189,7 +191,7 @@ import WireKit
     [
       " /v1/users", " /v1/apps", " /v1/clients", " /v1/resource-servers", " /v1/roles",
       " /v1/keys", " /v1/issuers", " /v1/indexes", " /v1/administrators", " /v1/audit",
-      " /v1/rate-limits",
+      " /v1/rate-limits", " /v1/statistics", " /v1/doctor",
     ].contains { scenario.route.contains($0) } && !scenario.route.hasSuffix("jwks.json")
       && scenario.route != "PATCH /v1/users/{user}"
   }

@@ -209,6 +209,8 @@ extension Scenario {
     Scenario("DELETE /v1/schemas/{kind}", 204, schema),
     Scenario("GET /v1/audit", 200),
     Scenario("GET /v1/audit/export", 200),
+    Scenario("GET /v1/statistics", 200),
+    Scenario("GET /v1/doctor", 200),
     Scenario("GET /v1/mails", 200),
     Scenario("POST /v1/mails/retry", 200),
     Scenario("POST /v1/mails/{mail}/retry", 200, queuedMail),

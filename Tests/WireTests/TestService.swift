@@ -83,7 +83,8 @@ import WireKit
     let apps = Apps(database: database, .all, fallback: "default", age: .zero)
     let pages = AppPages(.shipped, issuer: "https://test.example")
     let mailer = MailQueue(isConfigured: true, design: pages) { _ in }
-    let relay = try MailRelay(MailRelaySettings(.folder(mails)))
+    let relaySettings = MailRelaySettings(.folder(mails))
+    let relay = try MailRelay(relaySettings)
     let external = ExternalTokens(database: database, source: HTTPSource(), keys: keys)
     let program =
       try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -95,6 +96,7 @@ import WireKit
     let tokens = AccessTokens(keys: keys, issuer: "https://test.example") {
       time(nil) + TokenClock.ahead
     }
+    let readiness = ReadinessCheck(database, keys.master, app: "default")
     let dependencies = Dependencies(
       database: database,
       keys: keys,
@@ -104,6 +106,8 @@ import WireKit
         ServiceAddress(fallback: "https://id.example"), ConsoleAddress("https://id.example"),
         BreachedPasswordCheck(nil, pool: pool),
         Upstream(HTTPSource(), allowsPlainHTTP: false),
+        DeploymentCheck(
+          readiness, mail: relaySettings, host: "test", version: "0", connections: 1),
       ]
     )
     self.dependencies = dependencies
@@ -115,7 +119,6 @@ import WireKit
       ).newSecret ?? ""
     administration = database
     conninfo = name
-    let readiness = ReadinessCheck(database, keys.master, app: "default")
     service = Service(wires: TestService.wires(readiness), dependencies)
     TestService.all.append(self)
   }

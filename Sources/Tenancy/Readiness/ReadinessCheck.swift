@@ -14,7 +14,7 @@ package import Runtime
   private let app: String?
 
   /// The newest migration that the statements of this program require.
-  package nonisolated static let schemaVersion = 33
+  package nonisolated static let schemaVersion = 36
 
   /// A condition for serving requests.
   package enum Condition: String, Sendable {
@@ -184,10 +184,13 @@ package struct ServerFacts: RowDecodable {
   /// Milliseconds since 1970.
   package let time: Int
   package let maxConnections: Int
+  /// The version of PostgreSQL.
+  package let version: String
 
   package init(from row: Row) throws(DatabaseError) {
     time = try row.int(0)
     maxConnections = try row.int(1)
+    version = try row.text(2)
   }
 }
 
@@ -224,7 +227,8 @@ package enum ReadinessQueries {
     "readiness.facts",
     """
     select (extract(epoch from clock_timestamp()) * 1000)::bigint,
-      current_setting('max_connections')::bigint
+      current_setting('max_connections')::bigint,
+      split_part(current_setting('server_version'), ' ', 1)
     """)
 
   /// Counts the mails of all shards that are long overdue or abandoned.

@@ -304,7 +304,13 @@ package enum MaintenanceQueries {
     "maintenance.hosts", "delete from hosts where seen_at < now() - interval '7 days' returning 1"
   )
 
-  static let local = [imports, hosts]
+  /// Deletes the numbers of days more than two years ago.
+  static let counts = Statement<Int>(
+    "maintenance.daily_counts",
+    "delete from daily_counts where day < current_date - 800 returning 1"
+  )
+
+  static let local = [imports, hosts, counts]
 
   /// Returns what each app keeps.
   ///
