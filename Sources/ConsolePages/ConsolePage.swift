@@ -92,6 +92,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case users
   case roles
   case audit
+  case support
   case applications
   case apis
   case connections
@@ -117,6 +118,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .indexes: "Indexes"
     case .keys: "Signing keys"
     case .audit: "Audit log"
+    case .support: "Support access"
     case .apps: "Apps"
     case .outbox: "Outbox"
     }
@@ -128,7 +130,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   /// The heading above the section and its neighbors; nil for the first ones.
   var group: String? {
     switch self {
-    case .overview, .users, .roles, .audit: nil
+    case .overview, .users, .roles, .audit, .support: nil
     case .applications, .apis, .connections: "Sign-in"
     case .settings, .branding, .schemas, .indexes, .keys: "App"
     case .apps, .outbox: "Deployment"

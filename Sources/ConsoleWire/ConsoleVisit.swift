@@ -194,7 +194,11 @@ enum ConsoleOutcome {
     let administrator = session.administrator
     let sections = ConsoleSection.allCases.filter { section in
       if section.isOfDeployment { return right >= .deployment }
-      return section == .keys ? right >= .owner : true
+      switch section {
+      case .keys: return right >= .owner
+      case .support: return right >= .support
+      default: return true
+      }
     }
     return ConsoleFrame(
       app: app, administrator: session.email, role: administrator.role.rawValue,
