@@ -102,36 +102,56 @@ import WireKit
       "dossier support-session end \(id) --app \(visit.place)",
     ]
     let user = view["user_id"]?.string ?? ""
+    let data = view["data"]?.object ?? JSONObject()
     page.body = [
       Part.card(
         nil,
-        Part.definitions([
-          ("User", Part.link(user, to: visit.path("users", user))),
-          ("Ends", Part.time(view["expires_at"]?.string)),
-        ]))
+        Part.definitions(
+          [
+            ("User", Part.link(user, to: visit.path("users", user))),
+            ("Session ends", Part.time(view["expires_at"]?.string)),
+          ] + values(data)))
     ]
-    for (name, part) in view["data"]?.object ?? JSONObject() where !isEmpty(part) {
+    if let profile = data["profile"]?.object {
+      page.body.append(Part.card("Profile", Part.definitions(values(profile))))
+    }
+    for (name, part) in data where name != "profile" && !isEmpty(part) {
       page.body.append(section(name, part))
     }
     return page
   }
 
-  private static func isEmpty(_ part: JSON) -> Bool {
-    part == .null || part.object?.count == 0 || part.array?.isEmpty == true
+  /// Returns the members that are neither objects nor arrays, with their names.
+  private static func values(_ members: JSONObject) -> [(label: String, value: Markup)] {
+    members.compactMap { name, value in
+      guard value.object == nil, value.array == nil else { return nil }
+      return (label(name), value == .null ? Part.time(nil) : Part.name(value.string ?? value.text))
+    }
   }
 
-  /// The longest part that a page shows in full, in bytes.
-  private static let longest = 8_192
+  private static func label(_ name: String) -> String {
+    name.prefix(1).uppercased() + name.dropFirst().replacing("_", with: " ")
+  }
+
+  /// Returns whether a part has no card of its own.
+  private static func isEmpty(_ part: JSON) -> Bool {
+    part.object.map { $0.count == 0 } ?? part.array?.isEmpty ?? true
+  }
+
+  /// The longest part that a page shows in full, in bytes, and how many elements of a list it shows.
+  private static let longest = 3_072
+  private static let most = 20
 
   /// Returns a part of the export, which is shortened if it is long.
   private static func section(_ name: String, _ part: JSON) -> Markup {
-    let heading = name.prefix(1).uppercased() + name.dropFirst().replacing("_", with: " ")
-    let text = part.edited
-    let isLong = text.utf8.count > longest
-    let shown = isLong ? text.excerpt(longest) : text
+    let heading = label(name)
+    // The newest elements are the last ones.
+    let newest = part.array.map { JSON.array(JSONArray(Array($0.suffix(most)))) } ?? part
+    let text = newest.edited
+    let isWhole = text.utf8.count <= longest && part.array?.count ?? 0 <= most
     let note: Markup? =
-      isLong
-      ? Part.paragraph("The page shows the start. The command line shows all.", isMuted: true) : nil
-    return Part.card(heading, "\(Part.code(shown, label: heading))\(note)")
+      isWhole
+      ? nil : Part.paragraph("The page shows a part. The command line shows all.", isMuted: true)
+    return Part.card(heading, "\(Part.code(text.excerpt(longest), label: heading))\(note)")
   }
 }

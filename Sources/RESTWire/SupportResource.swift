@@ -64,7 +64,9 @@ import WireKit
     "SupportOpening", "The code that the user has told, and the reason, which the user reads.",
     .text("code", .text.saying("spaces, hyphens and case do not count").like(.string("7k2m-x4qd"))),
     .text(
-      "reason", .text(1...SupportSessions.longestReason).like(.string("The game does not save.")))
+      "reason",
+      .text(1...SupportSessions.longestReason).saying("why support needs it").like(
+        .string("The game does not save.")))
   )
 
   private static func open(
