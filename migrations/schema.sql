@@ -1736,6 +1736,7 @@ CREATE TABLE public.sessions (
     issuer text COLLATE pg_catalog."C",
     notifies boolean DEFAULT false NOT NULL,
     issuer_session text COLLATE pg_catalog."C",
+    administrator_id text COLLATE pg_catalog."C",
     CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -1864,6 +1865,13 @@ COMMENT ON COLUMN public.sessions.notifies IS 'Whether the client still has to g
 --
 
 COMMENT ON COLUMN public.sessions.issuer_session IS 'The session at the issuer that has signed the user in (sid); null if unknown.';
+
+
+--
+-- Name: COLUMN sessions.administrator_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.administrator_id IS 'The administrator who sees the account in a session of support; null for all other sessions, and for one of the operator.';
 
 
 --
@@ -2770,6 +2778,32 @@ COMMENT ON COLUMN public.signing_keys.retires_at IS 'Null for the key that signs
 
 
 --
+-- Name: support_codes; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.support_codes (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    code_hash bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+
+--
+-- Name: TABLE support_codes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.support_codes IS 'Codes that users tell support, which then sees their accounts. A user has at most one.';
+
+
+--
+-- Name: COLUMN support_codes.code_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.support_codes.code_hash IS 'A keyed hash of the code.';
+
+
+--
 -- Name: user_origins; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -3224,6 +3258,14 @@ ALTER TABLE ONLY public.signing_keys
 
 
 --
+-- Name: support_codes support_codes_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.support_codes
+    ADD CONSTRAINT support_codes_pkey PRIMARY KEY (user_id);
+
+
+--
 -- Name: user_origins user_origins_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3491,6 +3533,13 @@ CREATE INDEX sessions_to_notify ON public.sessions USING btree (ended_at) WHERE 
 --
 
 CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree (app_id, purpose) WHERE (retires_at IS NULL);
+
+
+--
+-- Name: support_codes_by_hash; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX support_codes_by_hash ON public.support_codes USING btree (code_hash);
 
 
 --
@@ -3838,6 +3887,14 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: support_codes support_codes_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.support_codes
+    ADD CONSTRAINT support_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

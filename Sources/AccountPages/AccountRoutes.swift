@@ -21,7 +21,7 @@ package import WireKit
   package nonisolated static let routes =
     StartPage.routes + overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
     + AuthenticatorPages.routes + PasskeyPages.routes + SessionPages.routes + IdentityPages.routes
-    + LinkPages.routes
+    + LinkPages.routes + SupportPages.routes
     + ApplicationPages.routes + ConfirmationPages.routes + ServiceConfirmationPages.routes
     + SwitchPages.routes + DeletionPages.routes
 
@@ -117,6 +117,7 @@ package import WireKit
     paths.sessions = path(SessionPages.path)
     paths.identities = path(IdentityPages.path)
     paths.applications = path(ApplicationPages.path)
+    paths.support = path(SupportPages.path)
     paths.data = path("/account/data")
     paths.deletion = path(DeletionPages.path)
     return paths

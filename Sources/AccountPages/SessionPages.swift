@@ -40,15 +40,19 @@ import WireKit
       let agent = session.agent.map(BrowserName.init)
       let used = session.usedAt.microseconds
       return SessionDescription(
-        device: agent?.system.map { .name($0) } ?? .message(.unknownDevice),
+        device: session.isOfSupport
+          ? .message(.support) : agent?.system.map { .name($0) } ?? .message(.unknownDevice),
         browser: agent?.program,
         place: session.address,
         clients: ([session.client] + session.ofClients.map(\.client)).compactMap(\.self).unique,
-        time: CalendarTime(seconds: used / 1_000_000, nanoseconds: 0),
+        time: CalendarTime(session.usedAt),
         isUsed: used > session.createdAt.microseconds,
         isCurrent: session.id == own,
         end: session.id == own
-          ? nil : visit.target(endPath, [HiddenField("session", session.id.text)])
+          ? nil
+          : session.isOfSupport
+            ? visit.target(SupportPages.endPath)
+            : visit.target(endPath, [HiddenField("session", session.id.text)])
       )
     }
     return visit.response(

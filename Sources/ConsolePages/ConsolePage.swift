@@ -94,6 +94,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case users
   case roles
   case audit
+  case support
   case applications
   case apis
   case connections
@@ -123,6 +124,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .indexes: "Indexes"
     case .keys: "Signing keys"
     case .audit: "Audit log"
+    case .support: "Support access"
     case .apps: "Apps"
     case .administrators: "Administrators"
     case .outbox: "Outbox"
@@ -137,7 +139,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   /// The heading above the section and its neighbors; nil for the first ones.
   var group: String? {
     switch self {
-    case .overview, .users, .roles, .audit: nil
+    case .overview, .users, .roles, .audit, .support: nil
     case .applications, .apis, .connections: "Sign-in"
     case .settings, .branding, .customData, .schemas, .indexes, .keys: "App"
     case .apps, .administrators, .outbox, .health: Self.deployment

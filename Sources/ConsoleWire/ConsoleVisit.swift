@@ -223,7 +223,11 @@ enum ConsoleOutcome {
   private func sections(of administrator: Administrator) -> [ConsoleSection] {
     ConsoleSection.allCases.filter { section in
       if section.isOfDeployment { return right >= .deployment }
-      return section == .keys ? right >= .owner : true
+      switch section {
+      case .keys: return right >= .owner
+      case .support: return right >= .support
+      default: return true
+      }
     }
   }
 

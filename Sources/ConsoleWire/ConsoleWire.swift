@@ -36,6 +36,7 @@ package struct ConsoleWire: Wire {
       SettingPages.routes,
       CustomDataPages.routes,
       AuditPages.routes,
+      SupportPages.routes,
       DeploymentPages.routes,
       HealthPages.routes,
     ]

@@ -35,6 +35,8 @@ package enum SecurityNotice: Sendable {
   case recoveryCodesMade
   /// The user has signed in on a device for the first time.
   case signedIn
+  /// Support sees the account, for a reason that it has given.
+  case supportBegan(reason: String)
   case deleted
 
   /// The name of the audit event.
@@ -55,6 +57,7 @@ package enum SecurityNotice: Sendable {
     case .factorRemoved, .secondFactorsRemoved: "second_factor_remove"
     case .recoveryCodesMade: "recovery_codes_make"
     case .signedIn: "sign_in"
+    case .supportBegan: "support_session"
     case .deleted: "user_delete"
     }
   }
@@ -94,6 +97,7 @@ package enum SecurityNotice: Sendable {
     case .secondFactorsRemoved: (.secondFactorRemovedNoticeTitle, .secondFactorsRemovedNotice)
     case .recoveryCodesMade: (.newRecoveryCodesNoticeTitle, .recoveryCodesMadeNotice)
     case .signedIn: (.newSignInNoticeTitle, .signedInNotice)
+    case .supportBegan: (.supportNoticeTitle, .supportNotice)
     case .deleted: (.accountDeletedNoticeTitle, .deletedNotice)
     }
   }
@@ -116,6 +120,7 @@ package enum SecurityNotice: Sendable {
     switch self {
     case .linked(let provider), .unlinked(let provider):
       arguments["method"] = .name(catalog.name(of: provider, issuer: issuer))
+    case .supportBegan(let reason): arguments["reason"] = .name(reason)
     default: break
     }
     let (advice, link, button): (MessageKey, String?, MessageKey) =

@@ -67,6 +67,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
     endOtherSessions
   case identitiesIntroduction, linkedOn, unlink, applicationsIntroduction, grantedOn
   case link, linkAccount
+  case support, supportText, supportIntroduction, supportCodeUse, createSupportCode,
+    supportSessionLasts, endSupport, supportEnded
   case passkeys, passkeyCount, passkey, passkeysIntroduction, passkeyMadeOn, addPasskey,
     addPasskeyText,
     removePasskey, removePasskeyText
@@ -129,7 +131,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
     emailRestoredNotice, emailDisplacedNotice, secondFactorAddedNoticeTitle,
     factorAddedNotice, secondFactorRemovedNoticeTitle, factorRemovedNotice,
     secondFactorsRemovedNotice, newRecoveryCodesNoticeTitle, recoveryCodesMadeNotice,
-    newSignInNoticeTitle, signedInNotice, accountDeletedNoticeTitle, deletedNotice
+    newSignInNoticeTitle, signedInNotice, supportNoticeTitle, supportNotice,
+    accountDeletedNoticeTitle, deletedNotice
   // Words of notices.
   case passwordLoginMethod, emailLoginMethod, apiKeyLoginMethod, passkeyLoginMethod,
     issuerLoginMethod, resetAdvice,
@@ -156,7 +159,7 @@ extension MessageKey {
     switch self {
     case .pageTitle, .errorPageTitle: ["page"]
     case .printedOn, .savedOn, .lastUse, .signedInOn, .throttledText, .tryAgain,
-      .serviceUnavailableText:
+      .serviceUnavailableText, .supportSessionLasts:
       ["time"]
     case .backToClient, .signInToClient, .consent, .confirmApplication,
       .confirmApplicationIntroduction, .removeApplicationText, .confirmIdentityToClient,
@@ -187,6 +190,7 @@ extension MessageKey {
     case .deviceOnSystem: ["browser", "system"]
     case .linkedNotice, .unlinkedNotice: ["method"]
     case .signedInNotice: ["device"]
+    case .supportNotice: ["reason"]
     default: []
     }
   }

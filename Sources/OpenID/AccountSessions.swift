@@ -15,6 +15,8 @@ package struct AccountSession: RowDecodable {
   package let agent: String?
   package let createdAt: Timestamp
   let refreshedAt: Timestamp
+  /// Whether support sees the account in it.
+  package let isOfSupport: Bool
   /// The sessions that clients got from this one.
   package fileprivate(set) var ofClients: [AccountSession] = []
 
@@ -27,6 +29,7 @@ package struct AccountSession: RowDecodable {
     agent = row.text(ifAny: 5)
     createdAt = try row.time(6)
     refreshedAt = try row.time(7)
+    isOfSupport = try row.text(8) == "support"
   }
 
   /// The last refresh of the session, or of a client's session in its browser.
@@ -100,11 +103,11 @@ package enum AccountSessionQueries {
     "account_sessions.list",
     """
     select s.session_id, s.device_id, s.browser_id, coalesce(n.name, s.client_id), host(s.address), s.agent,
-      s.created_at, s.refreshed_at
+      s.created_at, s.refreshed_at, s.style
     from users c
     left join lateral (
       select s.session_id, s.app_id, s.device_id, s.browser_id, s.client_id, s.address, s.agent,
-        s.created_at, s.refreshed_at
+        s.created_at, s.refreshed_at, s.style
       from sessions s
       where s.user_id = $1 and s.ended_at is null and s.expires_at > now()
       order by s.session_id desc limit $3::bigint

@@ -65,7 +65,8 @@ extension RESTWire {
     Chapter(
       title: "Identities and sessions",
       says: "The credentials, sessions, devices and audit events of a user.",
-      operations: IdentityResource.operations + PasskeyResource.operations + EmailResource.change
+      operations: SupportResource.ofUsers + IdentityResource.operations
+        + PasskeyResource.operations + EmailResource.change
         + SecondFactorResource.operations + SessionResource.operations + DeviceResource.ofPrograms
         + KeyResource.ofApps
     ),
@@ -82,6 +83,7 @@ extension RESTWire {
         + ConnectionResource.ofOperators + IndexResource.operations + SchemaResource.operations
         + AuditResource.operations + StatisticsResource.operations
         + DoctorResource.operations + MailResource.operations + RateLimitResource.operations
+        + SupportResource.operations
     ),
     Chapter(
       title: "Reference",

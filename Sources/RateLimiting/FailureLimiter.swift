@@ -18,6 +18,8 @@ package enum AttemptPurpose: String, CaseIterable {
   case recoveryCode = "recovery-code"
   /// Mailed codes that name no address, counted by the network that may enter them.
   case networkCode = "network-code"
+  /// Codes by which support sees an account, counted by the administrator who enters them.
+  case supportCode = "support-code"
   /// Requests for codes that set a password and name no address, counted by network alone.
   case resetCode = "reset-code"
   /// Registrations of an email address, counted by its key.

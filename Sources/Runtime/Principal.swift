@@ -30,27 +30,32 @@ package final class Principal: Sendable {
   private let client: ClientID?
   /// Nil unless the principal is an administrator, who is no user of the app.
   package let administrator: Administrator?
+  /// Whether the user only reads: a session of support, whose tokens have the claim `act`.
+  package let isReadOnly: Bool
 
   /// A principal that is neither a user, an API client nor an administrator.
   package init(_ role: Role, in app: AppID, scopes: Scopes) {
     (self.role, self.app, self.scopes) = (role, app, scopes)
     (user, session, device, client, administrator) = (nil, nil, nil, nil, nil)
+    isReadOnly = false
   }
 
   /// A user, in a session on a device.
   package init(
-    _ user: UserID, _ session: SessionID, _ device: DeviceID, in app: AppID, scopes: Scopes
+    _ user: UserID, _ session: SessionID, _ device: DeviceID, in app: AppID, scopes: Scopes,
+    isReadOnly: Bool = false
   ) {
     (role, self.app, self.scopes) = (.user, app, scopes)
     (self.user, self.session, self.device) = (user, session, device)
     (client, administrator) = (nil, nil)
+    self.isReadOnly = isReadOnly
   }
 
   /// An API client.
   package init(_ client: ClientID, in app: AppID, scopes: Scopes) {
     (role, self.app, self.scopes) = (.client, app, scopes)
     (user, session, device, self.client) = (nil, nil, nil, client)
-    administrator = nil
+    (administrator, isReadOnly) = (nil, false)
   }
 
   /// An administrator, whose rights the routes check.
@@ -58,6 +63,7 @@ package final class Principal: Sendable {
     (role, self.app, scopes) = (.administrator, app, .everything)
     (user, session, device, client) = (nil, nil, nil, nil)
     self.administrator = administrator
+    isReadOnly = false
   }
 
   /// Returns a user without a session, as the actor of events.

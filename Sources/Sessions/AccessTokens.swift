@@ -118,9 +118,9 @@ import WebTokens
     ofExpired token: String, app: AppID, within grace: Duration? = nil
   ) async throws(Failure) -> Principal {
     let claims = try await verify(token, app)
-    guard claims["client_id"] == nil, let expires = claims["exp"]?.number?.int else {
-      throw .tokenInvalid
-    }
+    guard claims["client_id"] == nil, !Self.isReadOnly(claims),
+      let expires = claims["exp"]?.number?.int
+    else { throw .tokenInvalid }
     if let grace, expires + grace.wholeSeconds <= clock() { throw .tokenExpired }
     return try Self.principal(of: claims, app)
   }
@@ -132,7 +132,15 @@ import WebTokens
       let device = claims["did"]?.string.flatMap({ DeviceID($0) }),
       let scope = claims["scope"]?.string
     else { throw .tokenInvalid }
-    return Principal(user, session, device, in: app, scopes: Scopes(scope))
+    return Principal(
+      user, session, device, in: app, scopes: Scopes(scope), isReadOnly: isReadOnly(claims))
+  }
+
+  /// Returns whether a token is of a session of support.
+  ///
+  /// The claims of a client are the app's choice, and it gets no token of support.
+  private static func isReadOnly(_ claims: JSONObject) -> Bool {
+    claims["act"] != nil && claims["client_id"] == nil
   }
 
   /// Returns the claims of a token that a key of the app has signed.

@@ -125,6 +125,7 @@ extension Route {
     _ principal: Principal, scope: String? = nil, proof: Access.Proof
   ) async throws(Failure) {
     if let scope { try require(scope, in: principal.scopes) }
+    try requireRead(by: principal)
     context.principal = principal
     isByToken = true
     guard proof == .fresh, let user = principal.user else { return }
@@ -140,6 +141,14 @@ extension Route {
     guard isDeletion, scopes.contains(Scopes.deleteMetadata) else {
       throw .insufficientScope(scope: scope)
     }
+  }
+
+  /// Checks that a user who only reads does not write, on any wire.
+  ///
+  /// - Throws: `.insufficientScope`.
+  func requireRead(by principal: Principal) throws(Failure) {
+    guard principal.isReadOnly, ![.get, .head].contains(request.method) else { return }
+    throw .insufficientScope("A session of support only reads.")
   }
 
   /// Makes an API client the principal of the request.

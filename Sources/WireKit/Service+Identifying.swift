@@ -111,6 +111,7 @@ extension Service {
       else { return false }
       call.app = app
       try call.require(scope, in: user.scopes)
+      try call.requireRead(by: user)
       call.context.principal = user
       call.isByToken = true
       return true

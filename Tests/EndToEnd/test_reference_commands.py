@@ -36,6 +36,9 @@ EXCEPT = {
     "GET /v1/devices/{device}": "needs the id of a device",
     "DELETE /v1/users/{user}/consents/{client}": "needs a client that the user has allowed",
     "PUT /v1/users/{user}/documents": "needs the stored versions",
+    "POST /v1/support-sessions": "needs the code of a user",
+    "GET /v1/support-sessions/{session}": "needs a session of support",
+    "DELETE /v1/support-sessions/{session}": "needs a session of support",
     "POST /v1/mails/{mail}/retry": "needs an email that waits for the relay",
     "DELETE /v1/mails/{mail}": "needs an email that waits for the relay",
 }

@@ -161,6 +161,13 @@ extension Fixtures {
           errors: [.form(.passwordWrong), .form(.passwordCommon)]
         )
       ),
+      ("support", support(nil)), ("support-code", support(text("7k2m-x4qd"))),
+      (
+        "support-session",
+        .support(
+          code: nil, sessions: [CalendarTime(seconds: 1_700_000_000, nanoseconds: 0)],
+          create: target(), end: target(), back: back)
+      ),
       ("unlink", .unlinkIdentity(target(), issuer: text("Contoso"), back: back)),
       ("remove-application", .removeApplication(target(), client: text("Contoso"), back: back)),
       (
@@ -172,6 +179,10 @@ extension Fixtures {
         .deleteAccount(target(), email: email, back: back, errors: [.form(.confirmationWrong)])
       ),
     ]
+  }
+
+  private func support(_ code: String?) -> Page {
+    .support(code: code, sessions: [], create: target(), end: target(), back: back)
   }
 
   private static let keyURI =

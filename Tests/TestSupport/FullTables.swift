@@ -9,7 +9,8 @@ package enum FullTables {
     "consents", "device_accounts", "devices", "document_versions", "documents", "idempotency_keys",
     "identities", "identity_subjects", "identity_tokens", "mail_outbox", "mail_tokens", "passkeys",
     "passwords", "pictures", "properties", "rate_limits", "recovery_codes", "search_values",
-    "second_factors", "sessions", "user_origins", "user_permissions", "user_roles", "users",
+    "second_factors", "sessions", "support_codes", "user_origins", "user_permissions", "user_roles",
+    "users",
   ]
 
   /// Returns SQL that fills the tables for this number of apps, without rows that have expired.
@@ -45,6 +46,8 @@ package enum FullTables {
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       expires_at)
     select id, id, app, id, 'anonymous', '', bytes, now() + interval '10 days' from made;
+    insert into support_codes (user_id, app_id, code_hash, expires_at)
+    select id, app, bytes, now() + interval '1 day' from made;
     insert into documents (user_id, kind, body, version)
     select id, 'metadata', '{"a": 1}', 1 from made;
     insert into document_versions (user_id, kind, version, app_id, body, actor, kept)

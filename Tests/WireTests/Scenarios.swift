@@ -106,6 +106,7 @@ extension Scenario {
       try await $0.expect(204, $0.asUser(.post, "/v1/me/email/verify", body))
       return ["token": try await $0.mailed("ds_restore", to: $0.user.email)]
     },
+    Scenario("POST /v1/me/support-codes", 201), Scenario("DELETE /v1/me/support-sessions", 204),
     Scenario("GET /v1/me/api-keys", 200),
     Scenario("POST /v1/me/api-keys", 201, #"{"name":"laptop"}"#),
     Scenario("PATCH /v1/me/api-keys/{identity}", 204, #"{"disabled":true}"#, apiKey),
@@ -216,7 +217,19 @@ extension Scenario {
     Scenario("POST /v1/mails/{mail}/retry", 200, queuedMail),
     Scenario("DELETE /v1/mails/{mail}", 204, queuedMail),
     Scenario("POST /v1/rate-limits/reset", 200, #"{"all":true}"#),
+    Scenario("POST /v1/support-sessions", 201, #"{"code":"$spoken","reason":"help"}"#) {
+      ["spoken": try await $0.expect(201, $0.asUser(.post, "/v1/me/support-codes")).string("code")]
+    },
+    Scenario("GET /v1/support-sessions/{session}", 200, supported),
+    Scenario("DELETE /v1/support-sessions/{session}", 204, supported),
   ]
+
+  private static let supported: Preparation = { cast in
+    let made = try await cast.expect(201, cast.asUser(.post, "/v1/me/support-codes"))
+    let body = #"{"code":"\#(try made.string("code"))","reason":"help"}"#
+    let opened = try await cast.expect(201, cast.asOperator(.post, "/v1/support-sessions", body))
+    return ["session": try opened.string("id")]
+  }
 
   private static let server = [
     Scenario("GET /openapi.json", 200), Scenario("GET /reference", 200),

@@ -48,6 +48,7 @@ package struct AccountPaths: Sendable {
   package var sessions: LocalPath?
   package var identities: LocalPath?
   package var applications: LocalPath?
+  package var support: LocalPath?
   package var data: LocalPath?
   package var deletion: LocalPath?
 
@@ -163,6 +164,7 @@ extension Page {
         .message(.applications), values: count(.applicationCount, account.applications),
         show: account.applications > 0 ? paths.applications : nil
       ),
+      Row(.message(.support), values: [.message(.supportText)], show: paths.support),
     ]
   }
 

@@ -265,6 +265,10 @@ struct ExpiredRows {
       page: "maintenance.mail_tokens_page", deletion: "maintenance.mail_tokens"
     ),
     ExpiredRows(
+      "support_codes", "user_id", "app_id", "expires_at < now()",
+      page: "maintenance.support_codes_page", deletion: "maintenance.support_codes"
+    ),
+    ExpiredRows(
       "authentication_flows", "place", "flow_id", "expires_at < now()",
       page: "maintenance.authentication_flows_page", deletion: "maintenance.authentication_flows"
     ),
