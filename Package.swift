@@ -279,7 +279,7 @@ let package = Package(
     .target(
       name: "Transfer",
       dependencies: [
-        "IdentitySubjects", "Permissions",
+        "Federation", "IdentitySubjects", "OpenIDClient", "Permissions", "Records",
         "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "Passkeys",
         "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy", "WebAuthn",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -463,7 +463,6 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "OpenIDClient",
         "Federation",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
@@ -591,7 +590,7 @@ let package = Package(
       name: "WireTests",
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
-        "Imaging", "AppServicesWire", "Configuration", "ConsoleWire", "Accounts",
+        "Imaging", "Transfer", "AppServicesWire", "Configuration", "ConsoleWire", "Accounts",
         "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
