@@ -145,7 +145,8 @@ let package = Package(
       ],
       swiftSettings: house + unchecked
     ),
-    .target(name: "HTTP", dependencies: ["Encoding"], swiftSettings: house + unchecked),
+    .target(
+      name: "HTTP", dependencies: ["Encoding", "EventLoop"], swiftSettings: house + unchecked),
     .target(
       name: "OpenIDClient",
       dependencies: [
@@ -279,9 +280,10 @@ let package = Package(
     .target(
       name: "Transfer",
       dependencies: [
-        "Federation", "IdentitySubjects", "OpenIDClient", "Permissions", "Records",
-        "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "Passkeys",
-        "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy", "WebAuthn",
+        "Administration", "Federation", "IdentitySubjects", "OpenIDClient", "Permissions",
+        "RateLimiting", "Records", "Imaging", "Accounts", "Documents", "Encoding", "EventLoop",
+        "JSON", "Passkeys", "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
+        "WebAuthn",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain + unchecked

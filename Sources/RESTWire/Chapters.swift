@@ -4,6 +4,7 @@ import Declarations
 import Federation
 import Runtime
 import Tenancy
+import Transfer
 import WireKit
 
 extension RESTWire {
@@ -72,14 +73,15 @@ extension RESTWire {
     Chapter(
       title: "Operation",
       says:
-        "Apps, administrators, clients, APIs, roles, keys, issuers, connections, indexes, schemas, "
-        + "events and mail, for the operator.",
+        "Apps, administrators, clients, APIs, roles, keys, issuers, connections, jobs, indexes, "
+        + "schemas, events and mail, for the operator.",
       operations: AppResource.operations + AdministratorResource.operations
         + ClientResource.operations + RecordResources.resourceServers
         + ClientGrantResource.operations
         + RecordResources.roles + RoleResource.operations + KeyResource.operations
         + RecordResources.issuers + RecordResources.connections
-        + ConnectionResource.ofOperators + IndexResource.operations + SchemaResource.operations
+        + ConnectionResource.ofOperators + JobResource.operations
+        + IndexResource.operations + SchemaResource.operations
         + AuditResource.operations + MailResource.operations + RateLimitResource.operations
     ),
     Chapter(
@@ -99,7 +101,8 @@ extension RESTWire {
         + ErrorType.types(
           .routeNotFound, .methodNotAllowed, .internalOnly, .wireDisabled, .userBlocked,
           .noHostName, .grantExists, .redirectStateInvalid, .logoutTokenInvalid,
-          .roleInsufficient, .appReserved, .linkExpired, .secondFactorMissing, .networkRefused
+          .roleInsufficient, .appReserved, .linkExpired, .secondFactorMissing, .networkRefused,
+          .jobAbandoned, .exportTooLarge
         ))
   )
 }

@@ -30,8 +30,8 @@ import Tenancy
       RecordCommand<RoleRecord>.self, AdministratorCommand.self,
       RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self,
       UserCommand.self, SearchCommand.self, DeviceCommand.self, SessionCommand.self,
-      RateLimitCommand.self, MailCommand.self, IndexCommand.self, SchemaCommand.self,
-      BreachedPasswordCommand.self, AuditCommand.self,
+      RateLimitCommand.self, JobCommand.self, MailCommand.self, IndexCommand.self,
+      SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
       ApplyCommand.self, ExportConfigCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]
   )
