@@ -427,7 +427,7 @@ let package = Package(
         "Accounts", "Administration", "ConsolePages", "Delivery", "Encoding", "EventLoop",
         "Federation", "HTTP", "HostedPages", "JSON", "OpenID", "Outbound", "Pages",
         "PasswordHashes", "Permissions", "RESTWire", "Records", "Runtime", "Sessions", "Tenancy",
-        "WireKit",
+        "Transfer", "WireKit",
       ],
       swiftSettings: domain
     ),

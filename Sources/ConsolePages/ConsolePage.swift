@@ -91,6 +91,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case overview = ""
   case users
   case roles
+  case transfer
   case audit
   case applications
   case apis
@@ -108,6 +109,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .overview: "Overview"
     case .users: "Users"
     case .roles: "Roles"
+    case .transfer: "Import and export"
     case .applications: "Applications"
     case .apis: "APIs"
     case .connections: "Connections"
@@ -128,7 +130,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   /// The heading above the section and its neighbors; nil for the first ones.
   var group: String? {
     switch self {
-    case .overview, .users, .roles, .audit: nil
+    case .overview, .users, .roles, .transfer, .audit: nil
     case .applications, .apis, .connections: "Sign-in"
     case .settings, .branding, .schemas, .indexes, .keys: "App"
     case .apps, .outbox: "Deployment"

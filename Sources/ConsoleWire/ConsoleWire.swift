@@ -17,7 +17,8 @@ package struct ConsoleWire: Wire {
       AccessPages.routes + StartPages.routes + OverviewPages.routes + UserListPages.routes
       + UserPages.routes + UserSignInPages.routes + UserRolePages.routes + DocumentPages.routes
       + PropertyPages.routes + ApplicationPages.routes + RecordSections.routes
-      + SettingPages.routes + AuditPages.routes + DeploymentPages.routes
+      + SettingPages.routes + BulkPages.routes + JobPages.routes
+      + AuditPages.routes + DeploymentPages.routes
     return (AssetPages.routes + pages).map { route in
       route.ofPage { (call) async throws(Failure) in
         guard call.context.dependencies[Console.self].isOpen(to: call) else {

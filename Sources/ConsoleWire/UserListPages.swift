@@ -73,14 +73,23 @@ import WireKit
       }
       return page
     }
-    page.body.append(table(of: users, visit))
+    let isBulk = visit.right >= .admin
+    page.body.append(table(of: users, visit, isBulk: isBulk))
+    if isBulk { page.body.append(BulkPages.form(filter, visit)) }
     if let found {
       page.body += visit.pager(found) { visit.path("users", query: filter.query + $0) }
     }
     return page
   }
 
-  static func table(of users: [JSON], _ visit: ConsoleVisit) -> Markup {
+  /// Returns users as a table.
+  ///
+  /// - Parameters:
+  ///   - users: the users.
+  ///   - visit: the visit.
+  ///   - isBulk: whether each has a box by which the form of `BulkPages` chooses it.
+  /// - Returns: the table.
+  static func table(of users: [JSON], _ visit: ConsoleVisit, isBulk: Bool = false) -> Markup {
     var table = ConsoleTable(
       "Users",
       [
@@ -90,7 +99,7 @@ import WireKit
       let id = user["id"]?.string ?? ""
       let label = UserPages.heading(of: user)
       let link: Markup =
-        #"<a href="\#(visit.path("users", id).text)">\#(label)</a>"#
+        #"\#(isBulk ? BulkPages.checkbox(for: id) : "")<a href="\#(visit.path("users", id).text)">\#(label)</a>"#
       table.rows.append([
         link, UserPages.tags(of: user).first ?? "", Part.name(user["name"]?.string ?? ""),
         Part.identifier(id), Part.time(user["created_at"]?.string),

@@ -176,7 +176,7 @@ class Views(ConsoleBrowserCase):
                      "/applications", "/applications/new", f"/applications/{client['id']}",
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
-                     "/settings/branding", "/audit", "/indexes", "/schemas", "/keys", "/menu"]:
+                     "/settings/branding", "/transfer", "/audit", "/indexes", "/schemas", "/keys", "/menu"]:
             self.browser.open(f"{self.server}/console/default{path}")
             self.look()
         for path in ["apps", "outbox"]:
