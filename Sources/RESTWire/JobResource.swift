@@ -123,7 +123,11 @@ import WireKit
     let known = kind.flatMap { members[$0] } ?? members.values.flatMap(\.self)
     var reader = try MemberReader(body, known: ["kind"] + known)
     guard let kind else {
-      reader.refuse("kind", "choice", "The kind must be bulk, export or import.")
+      if reader.has("kind") {
+        reader.refuse("kind", "choice", "The kind must be bulk, export or import.")
+      } else {
+        _ = reader.string("kind")
+      }
       try reader.check()
       throw .invalid
     }
