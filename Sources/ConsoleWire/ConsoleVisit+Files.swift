@@ -23,7 +23,8 @@ extension ConsoleVisit {
     shown(pattern, summary) { (visit) async throws(Failure) in
       let (page, isRunning) = try await show(visit)
       var response = visit.response(page)
-      if isRunning { response.add(line: "Refresh: 5\r\n") }
+      // Without the notice of the last form.
+      if isRunning { response.add(.refresh, "5; url=\(visit.call.request.path)") }
       return response
     }
   }
@@ -80,6 +81,8 @@ extension ConsoleVisit {
 }
 
 extension FieldName {
+  /// The seconds after which a browser loads a page, and its address.
+  fileprivate static let refresh = FieldName("Refresh")
   /// Whether a browser shows a response, or stores it as a file.
   fileprivate static let contentDisposition = FieldName("Content-Disposition")
 }

@@ -239,7 +239,8 @@ import WireKit
     } else {
       rows.append((what, "\(self.done(job))"))
     }
-    for (name, count) in job["counts"]?.object ?? JSONObject() {
+    for name in ["rows", "created", "updated", "exported", "done", "skipped", "failed"] {
+      guard let count = job["counts"]?[name] else { continue }
       rows.append((name.prefix(1).uppercased() + name.dropFirst(), "\(count.text)"))
     }
     for (name, label) in [

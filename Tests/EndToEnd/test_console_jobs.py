@@ -64,7 +64,7 @@ class Console(JobCase, ConsoleCase):
         self.assertNotIn("Start the import", page.text)
         page = admin.submit("/start")
         if "Refresh" in page.headers:
-            self.assertEqual(page.headers["Refresh"], "5")
+            self.assertEqual(page.headers["Refresh"], f"5; url={page.path.split('?')[0]}")
         self.assertEqual(jobs_of(self.site, job)["state"], "checked")
         page = admin.open(page.path.split("?")[0])
         self.assertIn("Start the import", page.text)
