@@ -145,7 +145,8 @@ let package = Package(
       ],
       swiftSettings: house + unchecked
     ),
-    .target(name: "HTTP", dependencies: ["Encoding"], swiftSettings: house + unchecked),
+    .target(
+      name: "HTTP", dependencies: ["Encoding", "EventLoop"], swiftSettings: house + unchecked),
     .target(
       name: "OpenIDClient",
       dependencies: [
@@ -280,9 +281,10 @@ let package = Package(
     .target(
       name: "Transfer",
       dependencies: [
-        "IdentitySubjects", "Permissions",
-        "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "Passkeys",
-        "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy", "WebAuthn",
+        "Administration", "Federation", "IdentitySubjects", "OpenIDClient", "Permissions",
+        "RateLimiting", "Records", "Imaging", "Accounts", "Documents", "Encoding", "EventLoop",
+        "JSON", "Passkeys", "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
+        "WebAuthn",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain + unchecked
@@ -427,7 +429,7 @@ let package = Package(
         "Accounts", "Administration", "ConsolePages", "Delivery", "Encoding", "EventLoop",
         "Federation", "HTTP", "HostedPages", "JSON", "OpenID", "Outbound", "Pages",
         "PasswordHashes", "Permissions", "RESTWire", "Records", "Runtime", "Sessions", "Tenancy",
-        "WireKit",
+        "Transfer", "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -465,7 +467,6 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "OpenIDClient",
         "Federation",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
@@ -592,7 +593,7 @@ let package = Package(
       name: "WireTests",
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
-        "Imaging", "AppServicesWire", "Configuration", "ConsoleWire", "Accounts",
+        "Imaging", "Transfer", "AppServicesWire", "Configuration", "ConsoleWire", "Accounts",
         "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",

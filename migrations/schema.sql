@@ -1706,6 +1706,122 @@ COMMENT ON COLUMN public.issuers.attributes IS 'What differs from the defaults, 
 
 
 --
+-- Name: job_parts; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.job_parts (
+    job_id text NOT NULL COLLATE pg_catalog."C",
+    part text NOT NULL COLLATE pg_catalog."C",
+    sealed bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE job_parts; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.job_parts IS 'The input and the results of jobs, encrypted with the master key, at most 256 KB each.';
+
+
+--
+-- Name: COLUMN job_parts.part; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.job_parts.part IS 'The place of the part: in and the number of the upload and of the part in it, or out and its number.';
+
+
+--
+-- Name: jobs; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.jobs (
+    job_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    administrator_id text COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    state text NOT NULL COLLATE pg_catalog."C",
+    parameters jsonb DEFAULT '{}'::jsonb NOT NULL,
+    progress jsonb DEFAULT '{}'::jsonb NOT NULL,
+    input_parts integer DEFAULT 0 NOT NULL,
+    input_bytes bigint DEFAULT 0 NOT NULL,
+    claim bigint DEFAULT 0 NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    claimed_until timestamp with time zone DEFAULT now() NOT NULL,
+    error text COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    CONSTRAINT jobs_job_id_check CHECK ((job_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['bulk'::text, 'import'::text, 'export'::text]))),
+    CONSTRAINT jobs_state_check CHECK ((state = ANY (ARRAY['open'::text, 'checked'::text, 'running'::text, 'done'::text, 'stopped'::text, 'failed'::text])))
+);
+
+
+--
+-- Name: TABLE jobs; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.jobs IS 'Work of administrators that a worker does beside requests. An app has at most one that runs.';
+
+
+--
+-- Name: COLUMN jobs.administrator_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.jobs.administrator_id IS 'Who has started it; null for the operator.';
+
+
+--
+-- Name: COLUMN jobs.parameters; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.jobs.parameters IS 'What to do, by the names that the API has.';
+
+
+--
+-- Name: COLUMN jobs.progress; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.jobs.progress IS 'Where the job is, what it has counted, and its first errors.';
+
+
+--
+-- Name: COLUMN jobs.input_parts; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.jobs.input_parts IS 'How many parts of input were uploaded.';
+
+
+--
+-- Name: COLUMN jobs.claim; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.jobs.claim IS 'Grows by one with each claim. A worker whose number is older has lost the job, and writes nothing.';
+
+
+--
+-- Name: COLUMN jobs.tries; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.jobs.tries IS 'Claims since the job got on, so that it does not run for ever.';
+
+
+--
+-- Name: COLUMN jobs.claimed_until; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.jobs.claimed_until IS 'Until then no other worker claims the job.';
+
+
+--
+-- Name: COLUMN jobs.error; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.jobs.error IS 'The code of the error that ended the job.';
+
+
+--
 -- Name: sessions; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -3082,6 +3198,22 @@ ALTER TABLE ONLY public.issuers
 
 
 --
+-- Name: job_parts job_parts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.job_parts
+    ADD CONSTRAINT job_parts_pkey PRIMARY KEY (job_id, part);
+
+
+--
+-- Name: jobs jobs_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (job_id);
+
+
+--
 -- Name: mail_outbox mail_outbox_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3421,6 +3553,34 @@ CREATE UNIQUE INDEX issuers_missing_aud ON public.issuers USING btree (app_id, i
 --
 
 CREATE UNIQUE INDEX issuers_missing_iss ON public.issuers USING btree (app_id) WHERE ((attributes -> 'allow_missing_iss'::text) = 'true'::jsonb);
+
+
+--
+-- Name: job_parts_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX job_parts_by_time ON public.job_parts USING btree (created_at);
+
+
+--
+-- Name: jobs_by_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX jobs_by_app ON public.jobs USING btree (app_id, job_id);
+
+
+--
+-- Name: jobs_by_turn; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX jobs_by_turn ON public.jobs USING btree (claimed_until) WHERE (state = 'running'::text);
+
+
+--
+-- Name: jobs_running; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE UNIQUE INDEX jobs_running ON public.jobs USING btree (app_id) WHERE (state = 'running'::text);
 
 
 --

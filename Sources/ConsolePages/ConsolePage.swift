@@ -93,6 +93,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case overview = ""
   case users
   case roles
+  case transfer
   case audit
   case support
   case applications
@@ -114,6 +115,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .overview: "Overview"
     case .users: "Users"
     case .roles: "Roles"
+    case .transfer: "Import and export"
     case .applications: "Applications"
     case .apis: "APIs"
     case .connections: "Connections"
@@ -139,7 +141,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   /// The heading above the section and its neighbors; nil for the first ones.
   var group: String? {
     switch self {
-    case .overview, .users, .roles, .audit, .support: nil
+    case .overview, .users, .roles, .transfer, .audit, .support: nil
     case .applications, .apis, .connections: "Sign-in"
     case .settings, .branding, .customData, .schemas, .indexes, .keys: "App"
     case .apps, .administrators, .outbox, .health: Self.deployment

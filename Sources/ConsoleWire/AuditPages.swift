@@ -148,7 +148,7 @@ import WireKit
     request.query =
       [("app", visit.place), ("format", form["format"] ?? "")]
       + (try await query(of: conditions, visit))
-    return try await visit.file(request)
+    return try await visit.response(to: request)
   }
 
   // MARK: Rows

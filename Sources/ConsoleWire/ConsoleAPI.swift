@@ -17,6 +17,8 @@ struct ConsoleRequest {
   let path: [String]
   var query: [(name: String, value: String)] = []
   var body: JSON?
+  /// A body that is no JSON.
+  var bytes: [UInt8]?
   /// The version that the resource must have.
   var version: Int?
   /// The app; nil for that of the page.
@@ -43,6 +45,8 @@ struct ConsoleAnswer {
   let version: Int?
   /// The cursor of the next page; nil for the last page.
   let next: String?
+  /// The number of items of the whole list, if the request asked for it.
+  let total: String?
 
   var items: [JSON] { json.array.map(Array.init) ?? [] }
 }
@@ -54,14 +58,17 @@ extension ConsoleVisit {
   ///
   /// - Throws: the failure of the request.
   func send(_ request: ConsoleRequest) async throws(Failure) -> ConsoleAnswer {
-    let response = try await answer(to: request)
+    let response = try await self.response(to: request)
     return ConsoleAnswer(
       json: (try? JSON.parse(response.body, limits: .none)) ?? .null,
       version: response[.entityTag].flatMap { EntityTag($0)?.version },
-      next: Self.cursor(in: response[.link]))
+      next: Self.cursor(in: response[.link]), total: response[.totalCount])
   }
 
-  private func answer(to request: ConsoleRequest) async throws(Failure) -> Response {
+  /// Returns the response of `/v1` to a request of the administrator.
+  ///
+  /// - Throws: the failure of the request.
+  func response(to request: ConsoleRequest) async throws(Failure) -> Response {
     // Audit events name the browser.
     var fields: [FieldName: String] = [:]
     for name in Self.passed { fields[name] = call.request.field(name) }
@@ -70,23 +77,18 @@ extension ConsoleVisit {
       let type: MediaType = request.method == .patch ? .mergePatch : .json
       fields[.contentType] = type.rawValue
     }
+    if request.bytes != nil { fields[.contentType] = MediaType.octets.rawValue }
     fields[.ifMatch] = request.version.map { EntityTag($0).description }
     let head = Request(
       method: request.method, target: request.target,
       fields: FieldDictionary(fields, clientAddress: call.request.address))
     let service = context.dependencies[Console.self].service(context.dependencies)
     let inner = service.administratorCall(
-      head, BodyInMemory(request.body?.serialized() ?? []), session.administrator)
+      head, BodyInMemory(request.bytes ?? request.body?.serialized() ?? []),
+      session.administrator)
     let response = await service.answer(inner)
     if let failure = inner.failure { throw failure }
     return response
-  }
-
-  /// Returns the file that a request answers, as a download.
-  ///
-  /// - Throws: the failure of the request.
-  func file(_ request: ConsoleRequest) async throws(Failure) -> Response {
-    try await answer(to: request)
   }
 
   /// Reads a resource.

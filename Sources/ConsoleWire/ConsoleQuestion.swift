@@ -14,10 +14,10 @@ struct ConsoleQuestion {
   let section: ConsoleSection
   /// The page from which the administrator comes.
   let back: ConsoleLink
-  /// What follows, a sentence or a number each.
+  /// Each is a sentence, which may have a number.
   let consequences: [String]
   let button: String
-  /// What the administrator types to confirm; nil if a click is enough.
+  /// A text that the administrator types to confirm; nil if a click is enough.
   var confirmation: String?
   var commands: [String] = []
 

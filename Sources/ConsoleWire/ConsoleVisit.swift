@@ -40,7 +40,7 @@ enum ConsoleOutcome {
   ///
   /// - Returns: nil if it has none that is live.
   /// - Throws: `.databaseUnavailable`.
-  private init?(_ call: Call) async throws(Failure) {
+  init?(_ call: Call) async throws(Failure) {
     guard let cookie = Cookie.value(of: Self.cookie, in: call.request.field(.cookie)),
       let session = try await ConsoleSessions.find(cookie, call.context)
     else { return nil }
@@ -99,11 +99,21 @@ enum ConsoleOutcome {
     _ pattern: String, isRecent: Bool = false, _ summary: String,
     _ show: @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> ConsolePage
   ) -> Route {
+    shown(pattern, isRecent: isRecent, summary) { (visit) async throws(Failure) in
+      visit.response(try await show(visit))
+    }
+  }
+
+  /// Returns the route of a page with a response of its own.
+  nonisolated static func shown(
+    _ pattern: String, isRecent: Bool = false, _ summary: String,
+    _ show: @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> Response
+  ) -> Route {
     Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
       guard let visit = try await ConsoleVisit(call) else { return AccessPages.signIn(call, to: 0) }
       if isRecent, !visit.session.isRecent { return AccessPages.confirm(call, to: 0) }
       do throws(Failure) {
-        return visit.response(try await show(visit))
+        return try await show(visit)
       } catch {
         return visit.response(to: error, back: nil)
       }
@@ -115,13 +125,8 @@ enum ConsoleOutcome {
     _ pattern: String, _ summary: String,
     _ find: @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> ConsoleOutcome
   ) -> Route {
-    Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
-      guard let visit = try await ConsoleVisit(call) else { return AccessPages.signIn(call, to: 0) }
-      do throws(Failure) {
-        return try visit.response(to: try await find(visit))
-      } catch {
-        return visit.response(to: error, back: nil)
-      }
+    shown(pattern, summary) { (visit) async throws(Failure) in
+      try visit.response(to: try await find(visit))
     }
   }
 
@@ -165,10 +170,7 @@ enum ConsoleOutcome {
       guard let visit = try await ConsoleVisit(call) else {
         return try AccessPages.signIn(call, keeping: kept)
       }
-      let path = String(call.request.path)
-      guard let token = form[tokenName],
-        areSame(Array(token.utf8), Array(visit.token(of: path).utf8))
-      else { throw .formForged }
+      try visit.requireToken(form[tokenName].map { Array($0.utf8) })
       if isRecent, !visit.session.isRecent {
         return try AccessPages.confirm(visit, keeping: kept)
       }
@@ -186,6 +188,15 @@ enum ConsoleOutcome {
   // MARK: Forms
 
   nonisolated static let tokenName = "token"
+
+  /// Checks the token of a form.
+  ///
+  /// - Throws: `.formForged` unless it belongs to this session and to the path of the request.
+  func requireToken(_ token: [UInt8]?) throws(Failure) {
+    guard let token, areSame(token, Array(self.token(of: String(call.request.path)).utf8)) else {
+      throw .formForged
+    }
+  }
 
   private func token(of path: String) -> String {
     let text = "console form \(path)\0\(session.session.text)"
@@ -226,6 +237,7 @@ enum ConsoleOutcome {
       switch section {
       case .keys: return right >= .owner
       case .support: return right >= .support
+      case .transfer: return right >= .admin
       default: return true
       }
     }

@@ -19,6 +19,8 @@ package struct ConsoleWire: Wire {
       StartPages.routes,
       OverviewPages.routes,
       UserListPages.routes,
+      BulkPages.routes,
+      JobPages.routes,
       SearchPages.routes,
       SignInCheckPages.routes,
       DevicePages.routes,

@@ -83,7 +83,9 @@ import WireKit
     if filter.text.isEmpty, visit.cursor.isEmpty, let total = try await total(visit) {
       page.body.append(Part.paragraph(total, isMuted: true))
     }
-    page.body.append(table(of: users, in: visit.place))
+    let isBulk = visit.right >= .admin
+    page.body.append(table(of: users, in: visit.place, isBulk: isBulk))
+    if isBulk { page.body.append(BulkPages.form(filter, visit)) }
     page.body += visit.pager(found) { visit.path("users", query: filter.query + $0) }
     return .refused(page, .ok)
   }
@@ -111,7 +113,14 @@ import WireKit
     }
   }
 
-  static func table(of users: [JSON], in app: String) -> Markup {
+  /// Returns users as a table.
+  ///
+  /// - Parameters:
+  ///   - users: the users.
+  ///   - app: the app of the users.
+  ///   - isBulk: whether each has a box by which the form of `BulkPages` chooses it.
+  /// - Returns: the table.
+  static func table(of users: [JSON], in app: String, isBulk: Bool = false) -> Markup {
     var table = ConsoleTable(
       "Users",
       [
@@ -121,7 +130,7 @@ import WireKit
       let id = user["id"]?.string ?? ""
       let label = UserPages.heading(of: user)
       let link: Markup =
-        #"<a href="\#(LocalPath.console(app, "users", id).text)">\#(label)</a>"#
+        #"\#(isBulk ? BulkPages.checkbox(for: id) : "")<a href="\#(LocalPath.console(app, "users", id).text)">\#(label)</a>"#
       table.rows.append([
         link, UserPages.tags(of: user).first ?? "", Part.name(user["name"]?.string ?? ""),
         Part.identifier(id), Part.time(user["created_at"]?.string),

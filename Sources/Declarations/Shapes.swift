@@ -54,6 +54,8 @@ extension Shape {
     case "resource_server": .id(Example.resourceServer)
     case "index": .id(Example.index)
     case "factor": .id(Example.factor)
+    case "job": .id(Example.job)
+    case "part": .integer(1...100).like(1)
     case "mail": .id(Example.mail)
     default: .id(Example.ada)
     }

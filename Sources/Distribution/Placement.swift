@@ -21,7 +21,7 @@ package enum Placement: Hashable, Sendable {
   /// The other tables that are distributed, each with its key.
   private static let byKey = """
     devices.device_id identity_subjects.subject authorizations.authorization_id
-    authentication_flows.place idempotency_keys.owner mail_outbox.mail_id
+    authentication_flows.place idempotency_keys.owner job_parts.job_id mail_outbox.mail_id
     """
 
   /// The tables of operators.
@@ -33,8 +33,8 @@ package enum Placement: Hashable, Sendable {
 
   /// Each table of the schema with its placement, in the order in which they are distributed.
   ///
-  /// Heartbeats of `hosts` must succeed while a node is away, and `imports` has large results. So
-  /// these stay on the coordinator.
+  /// Heartbeats of `hosts` must succeed while a node is away, and `imports` has large results; an app
+  /// may have one row of `jobs` that runs. So these stay on the coordinator.
   package static let tables: [(name: String, placement: Placement)] =
     words(ofUsers).map { ($0, .sharded(by: "user_id", group: "users")) }
     + words(byKey).map { word in
@@ -44,7 +44,7 @@ package enum Placement: Hashable, Sendable {
     // Its key is bytes, so it cannot be in the group of texts.
     + [("rate_limits", .sharded(by: "subject", group: "rate_limits"))]
     + words(ofOperators).map { ($0, .everywhere) }
-    + ["hosts", "imports", "master_keys"].map { ($0, .coordinator) }
+    + ["hosts", "imports", "jobs", "master_keys"].map { ($0, .coordinator) }
 
   /// The table of the coordinator that Citus knows, so that transactions can commit in two phases.
   package static let managed = "master_keys"

@@ -1,7 +1,25 @@
+import EventLoop
+
+/// The rest of a body, which is read while it is sent.
+package struct ResponseStream: Sendable {
+  /// The length, in bytes.
+  package let length: Int
+  /// Returns the next bytes; nil at the end, or if they cannot be read.
+  ///
+  /// The client notices what is missing by the length.
+  package let next: @EventLoop @Sendable () async -> [UInt8]?
+
+  package init(length: Int, _ next: @escaping @EventLoop @Sendable () async -> [UInt8]?) {
+    (self.length, self.next) = (length, next)
+  }
+}
+
 /// A response.
 package struct Response: Sendable {
   package let status: Status
   package var body: [UInt8] = []
+  /// The bytes after `body`; nil without any.
+  package var stream: ResponseStream?
   /// Whether the response has values that only one request may get.
   package private(set) var isSentOnce = false
   /// The status and the fields, as they are sent.
@@ -135,7 +153,7 @@ package struct Response: Sendable {
   package mutating func message(withBody: Bool) -> (head: [UInt8], body: [UInt8]) {
     if status != .noContent, status != .notModified {
       append("Content-Length: ")
-      append(body.count)
+      append(body.count + (stream?.length ?? 0))
       append("\r\n\r\n")
     } else {
       append("\r\n")

@@ -4,6 +4,7 @@ import Declarations
 import Federation
 import Runtime
 import Tenancy
+import Transfer
 import WireKit
 
 extension RESTWire {
@@ -73,8 +74,8 @@ extension RESTWire {
     Chapter(
       title: "Operation",
       says:
-        "Apps, administrators, clients, APIs, roles, keys, issuers, connections, indexes, schemas, "
-        + "events and mail, for the operator.",
+        "Apps, administrators, clients, APIs, roles, keys, issuers, connections, jobs, indexes, "
+        + "schemas, events and mail, for the operator.",
       operations: AppResource.operations + AdministratorResource.operations
         + ClientResource.operations + RecordResources.resourceServers
         + ClientGrantResource.operations
@@ -83,7 +84,7 @@ extension RESTWire {
         + ConnectionResource.ofOperators + IndexResource.operations + SchemaResource.operations
         + AuditResource.operations + StatisticsResource.operations
         + DoctorResource.operations + MailResource.operations + RateLimitResource.operations
-        + SupportResource.operations
+        + SupportResource.operations + JobResource.operations
     ),
     Chapter(
       title: "Reference",
@@ -102,7 +103,8 @@ extension RESTWire {
         + ErrorType.types(
           .routeNotFound, .methodNotAllowed, .internalOnly, .wireDisabled, .userBlocked,
           .noHostName, .grantExists, .redirectStateInvalid, .logoutTokenInvalid,
-          .roleInsufficient, .appReserved, .linkExpired, .secondFactorMissing, .networkRefused
+          .roleInsufficient, .appReserved, .linkExpired, .secondFactorMissing, .networkRefused,
+          .jobAbandoned, .exportTooLarge
         ))
   )
 }

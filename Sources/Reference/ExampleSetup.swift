@@ -175,6 +175,8 @@ struct ExampleSetup {
           as: "SECRET")
       ], parameters: ["connection": "spare"]),
     "POST /v1/connections/{connection}/check": ExampleSetup(parameters: ["connection": "work"]),
+    "PUT /v1/jobs/{job}/input/{part}": ExampleSetup(
+      parameters: ["part": "1"], body: ["email": "yuki@example.org"]),
     "DELETE /v1/users/{user}/second-factors": ExampleSetup(
       parameters: ["user": "5eed00000000000000000007"]),
     "GET /v1/apps/{app}/jwks.json": ExampleSetup(parameters: ["app": "default"]),
@@ -218,6 +220,9 @@ private struct Lookup {
     "session": Lookup(
       variable: "SESSION", path: nil, filter: "first(.[] | select(.current | not)).id"),
     "version": Lookup(variable: "VERSION", path: nil, filter: ".[0].version"),
+    "job": Lookup(
+      variable: "JOB", path: "/v1/jobs", filter: ".[0].id",
+      spare: #"{"kind":"import","format":"dossier"}"#),
     "mail": Lookup(variable: "MAIL", path: "/v1/mails", filter: ".[0].id"),
   ]
 

@@ -21,12 +21,15 @@ struct APIRequest: Sendable {
     case text([UInt8])
     /// A merge patch, or in the form of a list a JSON patch, as it was written.
     case patch([UInt8])
+    /// Bytes that are no JSON.
+    case bytes([UInt8])
 
     var mediaType: MediaType? {
       switch self {
       case .none: nil
       case .json, .text: .json
       case .mergePatch: .mergePatch
+      case .bytes: .octets
       case .patch(let bytes):
         bytes.first { $0 > 0x20 } == UInt8(ascii: "[") ? .jsonPatch : .mergePatch
       }
@@ -36,7 +39,7 @@ struct APIRequest: Sendable {
       switch self {
       case .none: []
       case .json(let json), .mergePatch(let json): json.serialized()
-      case .text(let bytes), .patch(let bytes): bytes
+      case .text(let bytes), .patch(let bytes), .bytes(let bytes): bytes
       }
     }
   }
@@ -60,6 +63,8 @@ struct APIResponse: Sendable {
   let next: String?
   /// The value of `Total-Count`, if the request asked for it.
   let total: String?
+  /// The bytes after `body`; nil without any.
+  let stream: ResponseStream?
 
   /// The body as JSON; null without a body.
   var json: JSON { (try? JSON.parse(body)) ?? .null }

@@ -7,6 +7,7 @@ import FoundationEssentials
 import HTTP
 import JSON
 import Records
+import Transfer
 
 struct ApplyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,17 +1,11 @@
-import OpenIDClient
-import Accounts
 import AppServicesWire
-import Documents
 import EventLoop
-import Federation
 import Glibc
 import JSON
-import Permissions
 import Postgres
 import Runtime
 import Tenancy
 import Transfer
-import Records
 
 /// The options of `dossier user import`.
 struct ImportRequest: Sendable {
@@ -38,15 +32,7 @@ struct ImportRequest: Sendable {
   private let work: UserImport
   private let results: ResultsFile?
   private let line = ProgressLine()
-  private let stringLimit: Int
-  private let mixesScripts: Bool
-  private let passkeys: PasskeyRules
-  /// The reader of foreign lines.
-  ///
-  /// Nil for Dossier's own format.
-  private let foreign: (any ForeignReader)?
-  /// The schemas at the start of the run.
-  private let schemas: DocumentSchemas
+  private let parser: ImportParser
   /// The number of rows that earlier runs imported.
   private let rowsBefore: Int
   private var isStopping = false
@@ -67,13 +53,9 @@ struct ImportRequest: Sendable {
     let record = try await context.record(of: request.app)
     try request.requireDecision(aboutRulesFor: record.app)
     let (foreign, hashes) = try await request.foreignReader(for: record.app, context)
-    self.foreign = foreign
     reader = try LineReader(opening: request.source, boundTo: hashes)
-    stringLimit = record.app.documentSettings.propertyStringLength
-    mixesScripts = record.app.accountSettings.allowsMixedScripts
-    passkeys = PasskeyRules(of: record.app)
-    schemas = try await context.run { context async throws(Failure) in
-      try await Schemas.current(of: record.id, context)
+    parser = try await context.run { context async throws(Failure) in
+      try await ImportParser(foreign, for: record.app, context)
     }
     let source = request.source == "-" ? "-" : Self.absolute(request.source)
     work = try await context.run(in: request.app) { context async throws(Failure) in
@@ -107,19 +89,8 @@ struct ImportRequest: Sendable {
     var batch: [ImportLine] = []
     var bytes = 0
     while !isStopping, let text = try await reader.next() {
-      let content: Result<ImportedUser, Failure>
-      switch text {
-      case .text(let text):
-        if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) { continue }
-        bytes += text.count
-        content = parsed(text)
-      case .tooLong:
-        content = .failure(
-          .invalid([
-            FieldError("", "line_length", "A line may have at most \(LineReader.longest) bytes.")
-          ])
-        )
-      }
+      guard let content = parser.content(of: text) else { continue }
+      if case .text(let text) = text { bytes += text.count }
       let end = reader.position
       batch.append(ImportLine(number: end.lines, content: content, end: end))
       guard batch.count >= request.batch || bytes >= Self.batchBytes else { continue }
@@ -132,27 +103,6 @@ struct ImportRequest: Sendable {
     try await doing { work async throws(Failure) in try await work.finish() }
     line.clear()
     return output()
-  }
-
-  private func parsed(_ text: [UInt8]) -> Result<ImportedUser, Failure> {
-    do throws(Failure) {
-      guard let line = try foreign?.translated(text) else {
-        return .success(
-          try ImportedUser(
-            text, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas,
-            passkeys: passkeys
-          )
-        )
-      }
-      var user = try ImportedUser(
-        line.row, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas,
-        passkeys: passkeys
-      )
-      (user.roles, user.leftOut) = (line.roles, line.leftOut)
-      return .success(user)
-    } catch {
-      return .failure(error)
-    }
   }
 
   /// Skips the lines that were imported already, and checks that they are unchanged.
@@ -247,40 +197,14 @@ extension ImportRequest {
   @EventLoop func foreignReader(
     for app: App, _ context: CommandContext
   ) async throws(CommandFailure) -> (reader: (any ForeignReader)?, file: BinaryBytes?) {
-    switch format {
-    case .dossier: return (nil, nil)
-    case .appServices:
-      return (AppServicesRow.user(issuer: issuer, areEmailsVerified: areEmailsVerified), nil)
-    case .appServicesDocuments:
-      return (AppServicesRow.document(userField: app.appServicesSettings.userField), nil)
-    case .auth0:
-      let issuers = try await context.run { context async throws(Failure) in
-        try await IssuerRecord.table.list(of: app.id, context)
-      }
-      let connections = app.connections.all.flatMap { connection in
-        let names = [app.connections.auth0Name(of: connection), connection.key]
-        return names.compactMap { name in
-          connection.provider?.issuer.map { (name, $0) }
-        }
-      }
-      let named = Dictionary(
-        connections + issuers.map { ($0.name, $0.issuer) },
-        uniquingKeysWith: { first, _ in first })
-      let listed = try await context.run { context async throws(Failure) in
-        try await RoleRecord.table.list(of: app.id, context)
-      }
-      let roles = Dictionary(
-        listed.map { (ByteString($0.name), $0.id) }, uniquingKeysWith: { first, _ in first }
-      )
-      let passkeys = PasskeyRules(of: app)
-      guard let path = hashes else {
-        return (Auth0Reader(issuers: named, roles: roles, passkeys: passkeys), nil)
-      }
-      let (found, digest) = try await Self.hashes(in: path)
-      return (
-        Auth0Reader(issuers: named, roles: roles, passkeys: passkeys, hashes: found), digest
-      )
+    var input = ForeignInput(userField: app.appServicesSettings.userField)
+    (input.issuer, input.areEmailsVerified) = (issuer, areEmailsVerified)
+    var digest: BinaryBytes?
+    if let path = hashes { (input.hashes, digest) = try await Self.hashes(in: path) }
+    let reader = try await context.run { [input] context async throws(Failure) in
+      try await format.reader(input, for: app, context)
     }
+    return (reader, digest)
   }
 
   /// Reads the file of password hashes, and reports the lines that have none.

@@ -6,24 +6,13 @@ import Transfer
 
 /// Reads the lines of a file or of standard input in constant memory.
 @EventLoop final class LineReader {
-  enum Line {
-    case text([UInt8])
-    /// A line over the maximum length, which is skipped.
-    case tooLong
-  }
-
-  /// The maximum length of a line: more than all documents of a user, even with every character
-  /// escaped.
-  static let longest = 8_388_608
-
-  private(set) var position = InputPosition()
+  private var lines: LineSplitter
+  var position: InputPosition { lines.position }
   /// Whether the reader waits for input, which may come from a keyboard.
   private(set) var isWaiting = false
   private let descriptor: Int32
   /// Reads run on this thread, since the loop must stay free for signals.
   private let pool = BlockingPool(name: "input", threads: 1, waiting: 1)
-  private var buffer: [UInt8] = []
-  private var start = 0
   private var isOver = false
 
   /// Opens a file; `-` is standard input.
@@ -37,44 +26,20 @@ import Transfer
     guard descriptor >= 0 else {
       throw CommandFailure("\(path): \(String(cString: strerror(errno)))", .files)
     }
-    if let other { position.bind(to: other) }
+    var start = InputPosition()
+    if let other { start.bind(to: other) }
+    lines = LineSplitter(at: start)
   }
 
   /// Returns the next line without its line end, or nil at the end of the input.
   ///
   /// - Throws: `.file` if the input cannot be read.
-  func next() async throws(CommandFailure) -> Line? {
-    var isTooLong = false
-    var searched = start
+  func next() async throws(CommandFailure) -> LineSplitter.Line? {
     while true {
-      if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-        let line = text(of: buffer[start..<end])
-        position.pass(buffer[start...end])
-        start = end + 1
-        return isTooLong || line.count > Self.longest ? .tooLong : .text(line)
-      }
-      if buffer.count - start > Self.longest {
-        isTooLong = true
-        position.pass(buffer[start...], isEnd: false)
-        start = buffer.count
-      }
-      searched = buffer.count - start
-      buffer.removeFirst(start)
-      start = 0
-      if isOver {
-        guard !buffer.isEmpty || isTooLong else { return nil }
-        let line = text(of: buffer[...])
-        position.pass(line)
-        buffer = []
-        return isTooLong ? .tooLong : .text(line)
-      }
+      if let line = lines.next(isOver: isOver) { return line }
+      guard !isOver else { return nil }
       try await fill()
     }
-  }
-
-  /// Returns a line as text, of the first line without its mark of UTF-8.
-  private func text(of line: ArraySlice<UInt8>) -> [UInt8] {
-    Array(position.bytes == 0 ? line.withoutByteOrderMark : line)
   }
 
   private func fill() async throws(CommandFailure) {
@@ -89,7 +54,7 @@ import Transfer
     }
     guard let chunk else { throw CommandFailure("the input cannot be read", .files) }
     isOver = chunk.isEmpty
-    buffer += chunk
+    lines.add(chunk)
   }
 
   /// Returns the next bytes.
@@ -105,15 +70,6 @@ import Transfer
       if count >= 0 { return chunk }
       guard errno == EINTR else { return nil }
     }
-  }
-}
-
-extension ArraySlice<UInt8> {
-  /// The bytes without the mark that editors of Windows put before UTF-8.
-  ///
-  /// - Source: RFC 8259 section 8.1, which lets a reader ignore it.
-  var withoutByteOrderMark: ArraySlice<UInt8> {
-    starts(with: [0xef, 0xbb, 0xbf]) ? dropFirst(3) : self
   }
 }
 

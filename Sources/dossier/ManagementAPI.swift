@@ -27,7 +27,7 @@ import WireKit
     if let failure = call.failure { throw CommandFailure(failure, at: request.path) }
     return APIResponse(
       body: response.body, next: APIResponse.cursor(in: response[.link]),
-      total: response[.totalCount])
+      total: response[.totalCount], stream: response.stream)
   }
 
   private func call(_ request: APIRequest) -> Call {

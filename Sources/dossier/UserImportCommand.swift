@@ -176,10 +176,4 @@ struct UserImportCommand: ParsableCommand {
   }
 }
 
-/// The format of the input lines.
-enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
-  case dossier
-  case appServices = "app-services"
-  case appServicesDocuments = "app-services-documents"
-  case auth0
-}
+extension ImportFormat: ExpressibleByArgument {}

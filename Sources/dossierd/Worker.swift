@@ -1,5 +1,6 @@
 import Accounts
 import Administration
+import AppServicesWire
 import CLinux
 import Configuration
 import Delivery
@@ -29,6 +30,7 @@ import WireKit
   let metrics: Metrics
   let passwords: PasswordHasher
   private let courier: OutboxWorker
+  private let jobs: JobWorker
   /// Reads files.
   let files: BlockingPool
   private var listener: Listener?
@@ -64,6 +66,7 @@ import WireKit
         try worker.start()
         worker.watch()
         worker.courier.start()
+        worker.jobs.start()
         if runsMaintenance {
           worker.keepHouse()
           worker.recordHost()
@@ -146,6 +149,11 @@ import WireKit
     courier = OutboxWorker(dependencies, relay, handlers, sources) {
       report.metrics?.count($0)
     }
+    jobs = JobWorker(dependencies) {
+      $0.appServicesSettings.userField
+    } report: {
+      Log.write("error", $0)
+    }
     let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
   }
@@ -196,6 +204,9 @@ import WireKit
     let status = response.status.code
     let (head, body) = response.message(withBody: call.request.method != .head)
     if !exchange.sendAtOnce(head, body) { await exchange.send(head, body) }
+    if let stream = response.stream, call.request.method != .head {
+      while !exchange.isGone, let part = await stream.next() { await exchange.send([], part) }
+    }
     let microseconds = (EventLoop.now() - start) / 1_000
     metrics.count(
       route: call.endpoint?.number, status: status, microseconds: microseconds,

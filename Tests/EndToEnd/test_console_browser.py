@@ -247,7 +247,7 @@ class Views(ConsoleBrowserCase):
                      "/applications", "/applications/new", f"/applications/{client['id']}",
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
-                     "/settings/branding", "/custom-data", "/audit",
+                     "/settings/branding", "/custom-data", "/transfer", "/audit",
                      "/audit?network=nothing", "/indexes", "/schemas", "/schemas/metadata", "/keys",
                      "/menu", "/search?q=ada", "/users?filter=metadata.a", "/sign-in-check",
                      f"/sign-in-check?user={user}"]:

@@ -135,7 +135,8 @@ class Rights(ConsoleCase):
         "/console/default/applications": "viewer", "/console/default/connections": "viewer",
         "/console/default/settings": "viewer", "/console/default/settings/account": "viewer",
         "/console/default/custom-data": "viewer",
-        "/console/default/audit": "viewer", "/console/default/indexes": "viewer",
+        "/console/default/audit": "viewer", "/console/default/transfer": "admin",
+        "/console/default/indexes": "viewer",
         "/console/default/schemas": "viewer", "/console/default/keys": "owner",
         "/console/-/outbox": "deployment", "/console/-/apps": "viewer",
     }

@@ -7,7 +7,8 @@ package enum FullTables {
   package static let names = [
     "additional_subjects", "api_keys", "audit", "authentication_flows", "authorizations",
     "consents", "device_accounts", "devices", "document_versions", "documents", "idempotency_keys",
-    "identities", "identity_subjects", "identity_tokens", "mail_outbox", "mail_tokens", "passkeys",
+    "identities", "identity_subjects", "identity_tokens", "job_parts", "mail_outbox", "mail_tokens",
+    "passkeys",
     "passwords", "pictures", "properties", "rate_limits", "recovery_codes", "search_values",
     "second_factors", "sessions", "support_codes", "user_origins", "user_permissions", "user_roles",
     "users",
@@ -77,6 +78,7 @@ package enum FullTables {
     insert into recovery_codes (user_id, code_hash) select id, bytes from made;
     insert into mail_outbox (mail_id, app_id, kind, sealed, next_attempt_at, expires_at)
     select id, app, 'verify', bytes, now() + interval '1 day', now() + interval '2 days' from made;
+    insert into job_parts (job_id, part, sealed) select id, 'in 001 000', bytes from made;
     insert into idempotency_keys (app_id, owner, key_hash, request_hash, expires_at)
     select app, id, bytes, bytes, now() + interval '1 day' from made;
     insert into rate_limits (app_id, subject, theoretical_arrival_at)

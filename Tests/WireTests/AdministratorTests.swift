@@ -132,6 +132,13 @@ import WireKit
       PATCH /v1/connections/{connection}
       DELETE /v1/connections/{connection} *
       POST /v1/connections/{connection}/check
+      GET /v1/jobs
+      POST /v1/jobs *
+      GET /v1/jobs/{job}
+      PUT /v1/jobs/{job}/input/{part} *
+      POST /v1/jobs/{job}/start *
+      DELETE /v1/jobs/{job} *
+      GET /v1/jobs/{job}/results *
       POST /v1/indexes
       DELETE /v1/indexes/{index}
       PUT /v1/schemas/{kind}
@@ -194,7 +201,7 @@ import WireKit
     [
       " /v1/users", " /v1/apps", " /v1/clients", " /v1/resource-servers", " /v1/roles",
       " /v1/keys", " /v1/issuers", " /v1/indexes", " /v1/administrators", " /v1/audit",
-      " /v1/rate-limits", " /v1/statistics", " /v1/doctor", " /v1/support-sessions",
+      " /v1/rate-limits", " /v1/statistics", " /v1/doctor", " /v1/support-sessions", " /v1/jobs",
     ].contains { scenario.route.contains($0) } && !scenario.route.hasSuffix("jwks.json")
       && scenario.route != "PATCH /v1/users/{user}"
       // A session of support is of the administrator who has opened it.

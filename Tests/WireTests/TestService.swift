@@ -21,6 +21,7 @@ import Outbound
 import Postgres
 import RESTWire
 import TestSupport
+import Transfer
 import WireKit
 
 @testable import dossierd
@@ -144,6 +145,11 @@ import WireKit
   /// Returns the number that a statement selects.
   func number(_ sql: String) async throws -> Int {
     try await script(sql).first?.first.flatMap { $0.flatMap { Int($0) } } ?? -1
+  }
+
+  /// Returns a worker of jobs, which runs when a test says so.
+  func jobWorker() -> JobWorker {
+    JobWorker(dependencies, userField: { _ in "_id" }, report: { _ in })
   }
 
   /// Returns a service with other wires for the same users.

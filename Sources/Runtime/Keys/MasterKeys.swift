@@ -285,6 +285,11 @@ struct SealedRows {
       page: "reencryption.factors", change: "reencryption.change_factor",
       removal: "reencryption.remove_factor"
     ),
+    SealedRows(
+      "job", "job_parts", ("job_id", "part"), "sealed", prefix: "job ",
+      page: "reencryption.job_parts", change: "reencryption.change_job_part",
+      removal: "reencryption.remove_job_part"
+    ),
     // A token keeps its name when it goes to another user.
     SealedRows(
       "identity_token", "identity_tokens", ("user_id", "token_id"), "sealed", prefix: "token ",

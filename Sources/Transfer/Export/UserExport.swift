@@ -70,12 +70,29 @@ struct ExportedUser: RowDecodable {
 }
 
 package enum UserExportQueries {
-  /// Builds the lines as text: documents as stored, properties as spelled, nulls only inside
-  /// documents.
-  ///
   /// Served by `users_by_app`.
   static let page = Statement<ExportedUser, AppID, UserID?, Int, Bool>(
     "users.export",
+    """
+    \(.exportedUser(withHashes: "$4"))
+    where u.app_id = $1 and u.user_id > coalesce($2, '')
+    order by u.user_id limit $3::bigint
+    """)
+
+  /// Returns those of some users that the app has.
+  static let some = Statement<ExportedUser, AppID, TextArray, Bool>(
+    "users.export_some",
+    """
+    \(.exportedUser(withHashes: "$3"))
+    where u.app_id = $1 and u.user_id = any ($2::text[])
+    order by u.user_id
+    """)
+}
+
+extension SQL {
+  /// Builds the lines as text: documents as stored, properties as spelled, nulls only inside
+  /// documents.
+  fileprivate static func exportedUser(withHashes: SQL) -> SQL {
     """
     select u.user_id, '{' || btrim(json_strip_nulls(json_build_object(
         'id', u.user_id, 'foreign_id', u.foreign_id, 'email', u.email,
@@ -86,13 +103,13 @@ package enum UserExportQueries {
         'blocked', u.blocked_at is not null, 'created_at', u.created_at,
         'last_login_at', u.last_login_at, 'login_count', nullif(u.login_count, 0)))::text, '{}')
       || coalesce((select ',"password_hash":'
-          || case when $4::boolean and p.hash <> '*' then to_json(p.hash)::text else 'null' end
+          || case when \(withHashes)::boolean and p.hash <> '*' then to_json(p.hash)::text else 'null' end
         from passwords p where p.user_id = u.user_id and u.email is not null), '')
       || coalesce((select ',"identities":' || json_agg(json_strip_nulls(json_build_object(
           'provider', i.provider,
           'subject', case when i.provider not in ('password', 'email') then i.subject end,
           'profile', nullif(i.profile - 'id', '{}'),
-          'password_hash', case when $4::boolean then i.password_hash end)) order by i.created_at, i.identity_id)
+          'password_hash', case when \(withHashes)::boolean then i.password_hash end)) order by i.created_at, i.identity_id)
         from identities i where i.user_id = u.user_id
           and i.provider not in ('anonymous', 'api-key', 'passkey')), '')
       || coalesce((select ',"passkeys":' || json_agg(json_strip_nulls(json_build_object(
@@ -110,12 +127,9 @@ package enum UserExportQueries {
         from properties p where p.user_id = u.user_id), '')
       || '}'
     from users u
-    where u.app_id = $1 and u.user_id > coalesce($2, '')
-    order by u.user_id limit $3::bigint
-    """)
-}
+    """
+  }
 
-extension SQL {
   /// Returns bytes as base64url without padding.
   fileprivate static func base64URL(_ bytes: SQL) -> SQL {
     "translate(encode(\(bytes), 'base64'), E'+/=\\n', '-_')"

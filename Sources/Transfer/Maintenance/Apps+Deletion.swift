@@ -28,6 +28,8 @@ extension Apps {
     try await context.transaction { [count] transaction async throws(Failure) in
       _ = transaction.send(AppsDeletionQueries.deleteIndexes, app.id)
       _ = transaction.send(AppsDeletionQueries.deleteImports, app.id)
+      // The maintenance deletes their parts.
+      _ = transaction.send(AppsDeletionQueries.deleteJobs, app.id)
       _ = transaction.send(AppsDeletionQueries.delete, app.id)
       Event(
         "app_delete", detail: ["name": .string(app.name), "users": .number(JSONNumber(count))]
@@ -105,6 +107,10 @@ package enum AppsDeletionQueries {
 
   static let deleteImports = Statement<NoRow, AppID>(
     "apps.delete_imports", "delete from imports where app_id = $1"
+  )
+
+  static let deleteJobs = Statement<NoRow, AppID>(
+    "apps.delete_jobs", "delete from jobs where app_id = $1"
   )
 
   /// Deletes an app with the rows that refer to it.

@@ -291,6 +291,11 @@ struct ExpiredRows {
       "idempotency_keys", "owner", "key_hash", "expires_at < now()",
       page: "maintenance.idempotency_keys_page", deletion: "maintenance.idempotency_keys"
     ),
+    // The input and the results of jobs.
+    ExpiredRows(
+      "job_parts", "job_id", "part", "created_at < now() - interval '7 days'",
+      page: "maintenance.job_parts_page", deletion: "maintenance.job_parts"
+    ),
   ]
 }
 
@@ -303,6 +308,14 @@ package enum MaintenanceQueries {
     "delete from imports where changed_at < now() - interval '30 days' returning 1"
   )
 
+  /// Deletes jobs whose input and results are deleted already, except those that run.
+  static let jobs = Statement<Int>(
+    "maintenance.jobs",
+    """
+    delete from jobs where created_at < now() - interval '30 days' and state <> 'running'
+    returning 1
+    """)
+
   /// Deletes hosts that have served nothing for a week.
   static let hosts = Statement<Int>(
     "maintenance.hosts", "delete from hosts where seen_at < now() - interval '7 days' returning 1"
@@ -314,7 +327,7 @@ package enum MaintenanceQueries {
     "delete from daily_counts where day < current_date - 800 returning 1"
   )
 
-  static let local = [imports, hosts, counts]
+  static let local = [imports, jobs, hosts, counts]
 
   /// Returns what each app keeps.
   ///
