@@ -130,7 +130,7 @@ import WireKit
     if let filter = selection.filter {
       page.body.append("<p>All that match the filter \(Part.identifier(filter)).</p>")
     }
-    page.body.append(UserListPages.table(of: users, visit))
+    page.body.append(UserListPages.table(of: users, in: visit.place))
     if count > users.count {
       page.body.append(Part.paragraph("These are \(users.count) examples.", isMuted: true))
     }

@@ -34,19 +34,13 @@ import WireKit
           .token: token, .email: opened.email, .uri: opened.enrollment.uri,
           .authenticator: opened.enrollment.secret,
         ])
-        return call.redirect(to: try state.path(setUpPath, session: "", call))
+        // The key is in no address.
+        return ConsoleResponses.page(try setUpPage(state, call))
       } catch {
         call.failure = error
         guard error.is(.linkExpired) else { throw error }
         return ConsoleResponses.page(linkPage([Mistake(expired, field: "link")]), .unprocessable)
       }
-    },
-    Route(
-      .get, setUpPath.text, access: .open, summary: "Show the set-up of an administrator"
-    ) { (call) throws(Failure) in
-      let state = ConsoleState(of: call, session: "")
-      guard state.values[.token] != nil else { return call.redirect(to: path) }
-      return ConsoleResponses.page(try setUpPage(state, call))
     },
     Route(
       .post, setUpPath.text, access: .open, body: .form, summary: "Set an administrator up"
@@ -59,7 +53,8 @@ import WireKit
         let (session, codes) = try await AdministratorLinks.use(
           token, password: form.text("password"), code: form.trimmed("code"), call.context)
         let next = ConsoleState([.codes: codes.joined(separator: " ")])
-        var response = call.redirect(to: try next.path(codesPath, session: "", call))
+        var response = call.redirect(
+          to: try next.path(codesPath, session: session.session.text, call))
         ConsoleVisit.keep(session, in: &response)
         return response
       } catch .linkExpired {
@@ -70,12 +65,8 @@ import WireKit
         ) { (mistakes) throws(Failure) in try setUpPage(state, call, mistakes) }
       }
     },
-    Route(
-      .get, codesPath.text, access: .open, summary: "Show the recovery codes of an administrator"
-    ) { call in
-      guard let codes = ConsoleState(of: call, session: "").values[.codes] else {
-        return call.redirect(to: .console())
-      }
+    ConsoleVisit.lead(codesPath.text, "Show the recovery codes of an administrator") { visit in
+      guard let codes = visit.state.values[.codes] else { return .redirect(.console()) }
       var page = ConsolePage("Save your recovery codes")
       page.body = [
         Part.paragraph(
@@ -85,7 +76,7 @@ import WireKit
           codes.split(separator: " ").joined(separator: "\n"), label: "Recovery codes"),
         Part.buttons(Part.link("I've saved my codes", to: .console(), style: .primary)),
       ]
-      return ConsoleResponses.page(page)
+      return .refused(page, .ok)
     },
   ]
 
