@@ -424,12 +424,28 @@ let package = Package(
       resources: [.embedInCode("console.css"), .embedInCode("console.js")], swiftSettings: domain
     ),
     .target(
+      name: "ConsoleKit",
+      dependencies: [
+        "Accounts", "Administration", "ConsolePages", "Encoding", "EventLoop", "HTTP",
+        "HostedPages", "JSON", "OpenID", "Outbound", "Pages", "PasswordHashes", "RESTWire",
+        "Records", "Runtime", "Sessions", "Tenancy", "WireKit",
+      ],
+      swiftSettings: domain
+    ),
+    .target(
+      name: "ConsoleUsers",
+      dependencies: [
+        "Administration", "ConsoleKit", "ConsolePages", "Encoding", "EventLoop", "HTTP",
+        "HostedPages", "JSON", "Pages", "Records", "Runtime", "Sessions", "Transfer", "WireKit",
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "ConsoleWire",
       dependencies: [
-        "Accounts", "Administration", "ConsolePages", "Delivery", "Encoding", "EventLoop",
-        "Federation", "HTTP", "HostedPages", "JSON", "OpenID", "Outbound", "Pages",
-        "PasswordHashes", "Permissions", "RESTWire", "Records", "Runtime", "Sessions", "Tenancy",
-        "Transfer", "WireKit",
+        "Administration", "ConsoleKit", "ConsolePages", "ConsoleUsers", "Delivery", "Encoding",
+        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "OpenID", "Pages", "Permissions",
+        "Records", "Runtime", "Sessions", "Tenancy", "WireKit",
       ],
       swiftSettings: domain
     ),

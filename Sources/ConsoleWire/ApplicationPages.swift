@@ -1,3 +1,4 @@
+import ConsoleKit
 import ConsolePages
 import Delivery
 import Encoding

@@ -1,5 +1,7 @@
+import ConsoleKit
 import Administration
 import ConsolePages
+import ConsoleUsers
 import Encoding
 import EventLoop
 import HTTP

@@ -1,3 +1,4 @@
+import ConsoleKit
 import ConsolePages
 import Encoding
 import EventLoop

@@ -1,3 +1,4 @@
+import ConsoleKit
 import ConsolePages
 import Encoding
 import EventLoop
@@ -25,7 +26,7 @@ import WireKit
       (visit) async throws(Failure) in try await schema(visit)
     },
     ConsoleVisit.form(
-      "/console/{app}/schemas/{kind}", limit: DocumentForm.bodyLimit,
+      "/console/{app}/schemas/{kind}", limit: KeptForm.bodyLimit,
       "Set the schema of a kind of document", saveSchema),
     ConsoleVisit.form(
       "/console/{app}/schemas/{kind}/remove", below: 1, "Remove the schema of a kind of document"
@@ -209,7 +210,7 @@ import WireKit
     do throws(JSONError) {
       request.body = try JSON.parse(Array(text.utf8))
     } catch {
-      let mistakes = [Mistake(DocumentForm.text(of: error, in: text), field: "schema")]
+      let mistakes = [Mistake(error.text(in: text), field: "schema")]
       return .refused(try await schema(visit, text, mistakes: mistakes), .unprocessable)
     }
     return try await visit.submit(request, ["schema"]) { _ in

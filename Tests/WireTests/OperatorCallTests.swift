@@ -127,7 +127,7 @@ import WireKit
   /// Such a call needs no credential, so a further place that makes one needs a reason.
   @Test(arguments: [
     ("operatorCall", ["WireKit/Service.swift", "dossier/ManagementAPI.swift"]),
-    ("administratorCall", ["WireKit/Service.swift", "ConsoleWire/ConsoleAPI.swift"]),
+    ("administratorCall", ["WireKit/Service.swift", "ConsoleKit/ConsoleAPI.swift"]),
   ])
   func `only these files make calls without a credential`(
     _ function: String, _ places: [String]

@@ -1,36 +1,36 @@
 import ConsolePages
-import EventLoop
-import HTTP
+package import EventLoop
+package import HTTP
 import HostedPages
 import JSON
-import Pages
-import Runtime
-import WireKit
+package import Pages
+package import Runtime
+package import WireKit
 
 /// A form that waits until its administrator has signed in or authenticated again.
 ///
 /// It is encrypted in a hidden field of these pages, and is not in any address.
-struct KeptForm {
-  let action: LocalPath
+package struct KeptForm {
+  package let action: LocalPath
   /// The page of the form.
-  let page: LocalPath
-  let pairs: [(name: String, value: String)]
+  package let page: LocalPath
+  package let pairs: [(name: String, value: String)]
 
   private static let name = "kept"
   private static let path = LocalPath.console("-", "kept")
   /// In bytes: the longest body of a form that has a kept one.
-  static let bodyLimit = 1_048_576
+  package static let bodyLimit = 1_048_576
   /// The longest encrypted form; a longer one is not kept.
   private static let longest = 1_000_000
 
-  @EventLoop init(_ form: FormValues, _ call: Call, page: LocalPath) {
+  @EventLoop package init(_ form: FormValues, _ call: Call, page: LocalPath) {
     action = LocalPath(String(call.request.path)) ?? page
     self.page = page
     pairs = form.pairs.filter { $0.name != ConsoleVisit.tokenName && $0.name != "once" }
   }
 
   /// Reads the form that another one brings along; nil if it has none that is valid.
-  @EventLoop init?(in form: FormValues, _ call: Call) {
+  @EventLoop package init?(in form: FormValues, _ call: Call) {
     let state = ConsoleState(sealed: form[Self.name] ?? "", of: Self.path, call)
     guard let action = state.values[.action].flatMap(LocalPath.init),
       let page = state.values[.page].flatMap(LocalPath.init), let text = state.values[.form],
@@ -46,7 +46,7 @@ struct KeptForm {
   /// Returns the hidden field with the form; nil if it is too long.
   ///
   /// - Throws: `.internalError` if it cannot be encrypted.
-  @EventLoop func hidden(_ call: Call) throws(Failure) -> HiddenField? {
+  @EventLoop package func hidden(_ call: Call) throws(Failure) -> HiddenField? {
     let values = JSON.array(pairs.map { .array([.string($0.name), .string($0.value)]) }).text
     let state = ConsoleState([.action: action.text, .page: page.text, .form: values])
     let text = try state.text(for: Self.path, call)
@@ -54,12 +54,12 @@ struct KeptForm {
   }
 
   /// Returns the hidden field with the form that another one brings along.
-  static func field(in form: FormValues) -> HiddenField? {
+  package static func field(in form: FormValues) -> HiddenField? {
     form[name].flatMap { $0.isEmpty ? nil : HiddenField(name, $0) }
   }
 
   /// The values that people have typed, for the page that sends the form.
-  var entries: [(label: String, value: Markup)] {
+  package var entries: [(label: String, value: Markup)] {
     pairs.compactMap { name, value in
       let isHidden =
         ["version", "password"].contains(name) || name.hasSuffix("_version")

@@ -1,32 +1,36 @@
-import ConsolePages
+package import ConsolePages
 import Encoding
 import EventLoop
-import HTTP
+package import HTTP
 import HostedPages
-import JSON
-import Pages
-import Records
+package import JSON
+package import Pages
+package import Records
 import WireKit
 
 /// A form whose fields are the columns of a record.
 ///
 /// The field of a column shows its name, meaning and default, so a new column needs no line here.
-struct RecordForm {
-  let columns: [Column]
+package struct RecordForm {
+  package let columns: [Column]
   /// Labels of columns that people know by another name.
-  var labels: [String: String] = [:]
+  package var labels: [String: String]
   /// The parts of the form; columns of none stand in the last one, *Advanced*.
-  var groups: [Group] = []
+  package var groups: [Group]
+
+  package init(columns: [Column], labels: [String: String] = [:], groups: [Group] = []) {
+    (self.columns, self.labels, self.groups) = (columns, labels, groups)
+  }
 
   /// Fields that belong together.
-  struct Group {
+  package struct Group {
     /// Nil for the first fields.
-    let title: String?
-    let columns: [String]
+    package let title: String?
+    package let columns: [String]
     /// Whether the page shows its title only, unless a field has a value of its own or an error.
-    let isClosed: Bool
+    package let isClosed: Bool
 
-    init(_ title: String?, _ columns: [String], isClosed: Bool = false) {
+    package init(_ title: String?, _ columns: [String], isClosed: Bool = false) {
       (self.title, self.columns, self.isClosed) = (title, columns, isClosed)
     }
   }
@@ -34,7 +38,7 @@ struct RecordForm {
   /// Returns the fields in their groups, with the errors of a form.
   ///
   /// Parameters are as for `fields`.
-  func markup(_ values: JSONObject?, _ form: FormValues?, _ mistakes: [Mistake]) -> Markup {
+  package func markup(_ values: JSONObject?, _ form: FormValues?, _ mistakes: [Mistake]) -> Markup {
     let fields = fields(values, form)
     guard !groups.isEmpty else { return fields.markup(mistakes) }
     let grouped = groups.flatMap(\.columns)
@@ -68,7 +72,7 @@ struct RecordForm {
   ///   - values: the stored values; nil for a new record.
   ///   - form: the refused form, whose values are kept; nil without one.
   /// - Returns: the fields.
-  func fields(_ values: JSONObject?, _ form: FormValues?) -> [ConsoleField] {
+  package func fields(_ values: JSONObject?, _ form: FormValues?) -> [ConsoleField] {
     columns.map { column in
       let stored = values?[column.name] ?? (column.has(.required) ? .null : column.usual)
       let value = form.map { typed(column, $0) } ?? Self.text(of: stored, column.rule)
@@ -123,7 +127,7 @@ struct RecordForm {
   }
 
   /// Returns a value as its field shows it.
-  static func text(of value: JSON, _ rule: ColumnRule) -> String {
+  package static func text(of value: JSON, _ rule: ColumnRule) -> String {
     switch value {
     case .null: return ""
     case .string(let text): return text
@@ -151,7 +155,7 @@ struct RecordForm {
   ///   - form: the form.
   ///   - values: the stored values; nil for a new record.
   /// - Returns: a merge patch, and the errors of texts that are no values.
-  func patch(_ form: FormValues, _ values: JSONObject?) -> (JSONObject, [Mistake]) {
+  package func patch(_ form: FormValues, _ values: JSONObject?) -> (JSONObject, [Mistake]) {
     var (patch, mistakes) = (JSONObject(), [Mistake]())
     for column in columns {
       let text = typed(column, form)
@@ -174,7 +178,7 @@ struct RecordForm {
         do throws(JSONError) {
           value = try JSON.parse(Array(text.utf8))
         } catch {
-          mistakes.append(Mistake(DocumentForm.text(of: error, in: text), field: column.name))
+          mistakes.append(Mistake(error.text(in: text), field: column.name))
           continue
         }
       case .number, .choices, .texts, .members:
@@ -196,7 +200,7 @@ struct RecordForm {
   }
 
   /// Returns the stored values of the fields of a patch, for a record that someone else has changed.
-  func differences(of patch: JSONObject, from values: JSONObject?) -> [Mistake] {
+  package func differences(of patch: JSONObject, from values: JSONObject?) -> [Mistake] {
     patch.keys.map { name in
       let rule = columns.first { $0.name == name }?.rule ?? ColumnRule(.object)
       return Mistake("Now it is “\(Self.text(of: values?[name] ?? .null, rule))”.", field: name)
@@ -217,5 +221,16 @@ struct RecordForm {
     var patch = new
     for name in old.keys where new[name] == nil { patch[name] = .null }
     return patch
+  }
+}
+
+extension JSONError {
+  /// Returns the rule that a text breaks, with line and column.
+  package func text(in text: String) -> String {
+    let before = text.utf8.prefix(offset)
+    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    let start = before.lastIndex(of: UInt8(ascii: "\n")).map { text.utf8.index(after: $0) }
+    let column = text[(start ?? text.startIndex)..<before.endIndex].unicodeScalars.count + 1
+    return "Line \(line), column \(column): \(detail)"
   }
 }

@@ -4,8 +4,8 @@ import HTTP
 import JSON
 package import Outbound
 import RESTWire
-import Runtime
-import WireKit
+package import Runtime
+package import WireKit
 
 /// The console of a process: where it is served, and the API that its pages call.
 @EventLoop package final class Console: DomainService {
@@ -23,7 +23,7 @@ import WireKit
   }
 
   /// Returns the service with the routes of `/v1`.
-  func service(_ dependencies: Dependencies) -> Service {
+  package func service(_ dependencies: Dependencies) -> Service {
     if let service { return service }
     let service = Service(wires: [RESTWire()], dependencies)
     self.service = service
@@ -31,7 +31,7 @@ import WireKit
   }
 
   /// Returns whether the console is served to a request.
-  func isOpen(to call: Call) -> Bool {
+  package func isOpen(to call: Call) -> Bool {
     guard isOn else { return false }
     if let host, call.request.field(.host)?.hasSameBytes(as: host) != true { return false }
     return networks.isEmpty || call.context.address.isIn(networks)

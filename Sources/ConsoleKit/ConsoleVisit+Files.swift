@@ -1,24 +1,21 @@
 import Administration
-import ConsolePages
+package import ConsolePages
 import Encoding
 import EventLoop
-import HTTP
+package import HTTP
 import HostedPages
 import JSON
 import OpenID
 import Pages
 import Runtime
-import WireKit
+package import WireKit
 
 /// Routes of pages that refresh themselves, and of files.
 extension ConsoleVisit {
   /// Returns the route of a page that browsers load again every 5 seconds while its work runs.
-  nonisolated static func refreshing(
+  package nonisolated static func refreshing(
     _ pattern: String, _ summary: String,
-    _ show:
-      @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> (
-        page: ConsolePage, isRunning: Bool
-      )
+    _ show: @escaping Finding<(page: ConsolePage, isRunning: Bool)>
   ) -> Route {
     shown(pattern, summary) { (visit) async throws(Failure) in
       let (page, isRunning) = try await show(visit)
@@ -30,7 +27,7 @@ extension ConsoleVisit {
   }
 
   /// Returns the route of a file, which a request to `/v1` gives.
-  nonisolated static func download(
+  package nonisolated static func download(
     _ pattern: String, _ summary: String,
     _ request: @escaping @EventLoop (ConsoleVisit) -> ConsoleRequest,
     name: @escaping @EventLoop (ConsoleVisit) -> String
@@ -55,9 +52,9 @@ extension ConsoleVisit {
   ///   - summary: what the form does.
   ///   - work: returns the outcome.
   /// - Returns: the route.
-  nonisolated static func upload(
+  package nonisolated static func upload(
     _ pattern: String, below steps: Int, limit: Int, _ summary: String,
-    _ work: @escaping @EventLoop (ConsoleVisit, Multipart) async throws(Failure) -> ConsoleOutcome
+    _ work: @escaping Handling<Multipart, ConsoleOutcome>
   ) -> Route {
     let limits = Multipart.Limits(parts: 4, content: limit)
     return Route(

@@ -1,3 +1,4 @@
+import ConsoleKit
 import ConsolePages
 import Encoding
 import EventLoop
@@ -7,41 +8,6 @@ import JSON
 import Pages
 import Runtime
 import WireKit
-
-/// A kind of document of a user.
-enum ConsoleDocument: String, CaseIterable {
-  case metadata
-  case appMetadata = "app-metadata"
-  case customData = "custom-data"
-
-  /// The name of the field, which Auth0 and App Services use too.
-  var field: String {
-    switch self {
-    case .metadata: "user_metadata"
-    case .appMetadata: "app_metadata"
-    case .customData: "custom_data"
-    }
-  }
-
-  /// The member of a request with several documents.
-  var member: String { rawValue.replacing("-", with: "_") }
-
-  var label: String {
-    switch self {
-    case .metadata: "Metadata (user_metadata)"
-    case .appMetadata: "App metadata (app_metadata)"
-    case .customData: "Custom data (custom_data)"
-    }
-  }
-
-  var hint: String {
-    switch self {
-    case .metadata: "The user and the app may change it."
-    case .appMetadata: "Only back ends and administrators change it."
-    case .customData: "The custom user data of App Services."
-    }
-  }
-}
 
 /// A form with one or several documents, each with the version and the text that were read.
 ///
@@ -66,7 +32,6 @@ struct DocumentForm {
   ///
   /// Two documents with their bases, percent-encoded, fit into the longest body.
   private static let longest = 80_000
-  static let bodyLimit = 1_048_576
   private static let choiceName = "fill"
 
   /// Reads documents.
@@ -170,7 +135,7 @@ struct DocumentForm {
         }
         values.append(value)
       } catch {
-        mistakes.append(Mistake(Self.text(of: error, in: entry.text), field: entry.document.field))
+        mistakes.append(Mistake(error.text(in: entry.text), field: entry.document.field))
       }
     }
     guard mistakes.isEmpty else { return .refused(mistakes, .unprocessable) }
@@ -225,15 +190,6 @@ struct DocumentForm {
       }
       return Mistake("\(fault.place): \(fault.detail)")
     }
-  }
-
-  /// Returns the rule that a text breaks, with line and column.
-  static func text(of error: JSONError, in text: String) -> String {
-    let before = text.utf8.prefix(error.offset)
-    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-    let start = before.lastIndex(of: UInt8(ascii: "\n")).map { text.utf8.index(after: $0) }
-    let column = text[(start ?? text.startIndex)..<before.endIndex].unicodeScalars.count + 1
-    return "Line \(line), column \(column): \(error.detail)"
   }
 
   @EventLoop private mutating func conflict(

@@ -1,30 +1,39 @@
-import ConsolePages
+package import ConsolePages
 import EventLoop
-import HTTP
+package import HTTP
 import HostedPages
-import Pages
+package import Pages
 import Runtime
-import WireKit
+package import WireKit
 
 /// A page that asks before an action which cannot be taken back, and lists what follows.
-struct ConsoleQuestion {
-  let title: String
+package struct ConsoleQuestion {
+  package let title: String
   /// The heading; nil for the title.
-  var heading: Markup?
-  let section: ConsoleSection
+  package let heading: Markup?
+  package let section: ConsoleSection
   /// The page from which the administrator comes.
-  let back: ConsoleLink
+  package let back: ConsoleLink
   /// Each is a sentence, which may have a number.
-  let consequences: [String]
-  let button: String
+  package let consequences: [String]
+  package let button: String
   /// A text that the administrator types to confirm; nil if a click is enough.
-  var confirmation: String?
-  var commands: [String] = []
+  package let confirmation: String?
+  package let commands: [String]
+
+  package init(
+    title: String, heading: Markup? = nil, section: ConsoleSection, back: ConsoleLink,
+    consequences: [String], button: String, confirmation: String? = nil, commands: [String] = []
+  ) {
+    (self.title, self.heading, self.section, self.back) = (title, heading, section, back)
+    (self.consequences, self.button) = (consequences, button)
+    (self.confirmation, self.commands) = (confirmation, commands)
+  }
 
   private static let field = "confirmation"
 
   /// Returns the page, whose form has the path of the page.
-  @EventLoop func page(_ visit: ConsoleVisit, mistakes: [Mistake] = []) -> ConsolePage {
+  @EventLoop package func page(_ visit: ConsoleVisit, mistakes: [Mistake] = []) -> ConsolePage {
     var page = ConsolePage(title, heading: heading, section: section)
     page.back = back
     page.mistakes = mistakes
@@ -49,7 +58,7 @@ struct ConsoleQuestion {
   /// Returns the error of a form that does not confirm; none if it does.
   ///
   /// Case does not count.
-  func mistakes(_ form: FormValues) -> [Mistake] {
+  package func mistakes(_ form: FormValues) -> [Mistake] {
     guard let confirmation,
       form.trimmed(named: Self.field).lowercased() != confirmation.lowercased()
     else { return [] }
@@ -67,12 +76,10 @@ extension ConsoleVisit {
   ///   - ask: returns the question.
   ///   - work: returns the response to a confirmed form.
   /// - Returns: the routes.
-  nonisolated static func asked(
+  package nonisolated static func asked(
     _ pattern: String, isRecent: Bool = false, _ summary: String,
-    ask: @escaping @EventLoop @Sendable (ConsoleVisit) async throws(Failure) -> ConsoleQuestion,
-    _ work:
-      @escaping @EventLoop @Sendable (ConsoleVisit, FormValues) async throws(Failure)
-      -> ConsoleOutcome
+    ask: @escaping Finding<ConsoleQuestion>,
+    _ work: @escaping Handling<FormValues, ConsoleOutcome>
   ) -> [Route] {
     [
       page(pattern, isRecent: isRecent, "Ask before the form: \(summary)") {

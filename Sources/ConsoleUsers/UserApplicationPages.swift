@@ -1,3 +1,4 @@
+import ConsoleKit
 import ConsolePages
 import EventLoop
 import HTTP

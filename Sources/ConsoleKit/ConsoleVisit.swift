@@ -1,20 +1,20 @@
-import Administration
-import ConsolePages
+package import Administration
+package import ConsolePages
 import Encoding
-import EventLoop
-import HTTP
+package import EventLoop
+package import HTTP
 import HostedPages
 import JSON
 import OpenID
-import Pages
+package import Pages
 import PasswordHashes
-import Runtime
+package import Runtime
 import Tenancy
 import Sessions
-import WireKit
+package import WireKit
 
 /// The response to a form.
-enum ConsoleOutcome {
+package enum ConsoleOutcome {
   /// The form is done; the next page reports it.
   case done(LocalPath, String, name: String = "", values: [ConsoleState.Value: String] = [:])
   /// The form is shown again.
@@ -23,24 +23,31 @@ enum ConsoleOutcome {
 }
 
 /// A request of an administrator, for a page or by a form.
-@EventLoop final class ConsoleVisit {
-  let call: Call
-  let session: ConsoleSession
-  /// The app in the path; nil for pages of the deployment.
-  let app: String?
-  /// The state that the last form has left.
-  let state: ConsoleState
+@EventLoop package final class ConsoleVisit {
+  /// Returns what a page shows, or where it leads.
+  package typealias Finding<Result> =
+    @EventLoop @Sendable (ConsoleVisit) async throws(Failure) -> Result
+  /// Does the work of a form.
+  package typealias Handling<Form, Result> =
+    @EventLoop @Sendable (ConsoleVisit, Form) async throws(Failure) -> Result
 
-  var context: RequestContext { call.context }
-  var right: AdministratorRight { session.administrator.right }
+  package let call: Call
+  package let session: ConsoleSession
+  /// The app in the path; nil for pages of the deployment.
+  package let app: String?
+  /// The state that the last form has left.
+  package let state: ConsoleState
+
+  package var context: RequestContext { call.context }
+  package var right: AdministratorRight { session.administrator.right }
   /// The app in the path of an app's page.
-  var place: String { app ?? "-" }
+  package var place: String { app ?? "-" }
 
   /// Finds the session of the browser.
   ///
   /// - Returns: nil if it has none that is live.
   /// - Throws: `.databaseUnavailable`.
-  init?(_ call: Call) async throws(Failure) {
+  package init?(_ call: Call) async throws(Failure) {
     guard let cookie = Cookie.value(of: Self.cookie, in: call.request.field(.cookie)),
       let session = try await ConsoleSessions.find(cookie, call.context)
     else { return nil }
@@ -51,29 +58,29 @@ enum ConsoleOutcome {
   }
 
   /// Creates the visit of a session that begins with this request.
-  init(_ call: Call, _ session: ConsoleSession) {
+  package init(_ call: Call, _ session: ConsoleSession) {
     (self.call, self.session, app) = (call, session, nil)
     state = ConsoleState()
   }
 
   // MARK: Cookies
 
-  static let cookie = "__Host-dossier-console"
+  package static let cookie = "__Host-dossier-console"
   /// Whether single keys are shortcuts: on or off.
-  static let keysCookie = "__Host-dossier-console-keys"
+  package static let keysCookie = "__Host-dossier-console-keys"
   private static let deviceCookie = "__Host-dossier-console-device"
   /// The longest session.
   private static let lifetime = Duration.seconds(43_200)
 
   /// Gives the sign-in the device of the browser, so that it does not count as a new one.
-  static func findDevice(_ call: Call) {
+  package static func findDevice(_ call: Call) {
     call.context.device = Cookie.value(of: deviceCookie, in: call.request.field(.cookie)).flatMap {
       DeviceCredential($0, isCookie: true, call.context)
     }
   }
 
   /// Sets the cookies of a session.
-  static func keep(_ session: ConsoleSession, in response: inout Response) {
+  package static func keep(_ session: ConsoleSession, in response: inout Response) {
     response.add(.setCookie, Cookie.setting(cookie, to: session.cookie, for: lifetime, .lax))
     guard let device = session.deviceSecret else { return }
     response.add(
@@ -81,7 +88,7 @@ enum ConsoleOutcome {
   }
 
   /// Deletes the cookie of the session.
-  static func forget(in response: inout Response) {
+  package static func forget(in response: inout Response) {
     response.add(.setCookie, Cookie.setting(cookie, to: "", for: .zero, .lax))
   }
 
@@ -95,9 +102,9 @@ enum ConsoleOutcome {
   ///   - summary: what the page shows.
   ///   - show: returns the page.
   /// - Returns: the route.
-  nonisolated static func page(
+  package nonisolated static func page(
     _ pattern: String, isRecent: Bool = false, _ summary: String,
-    _ show: @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> ConsolePage
+    _ show: @escaping Finding<ConsolePage>
   ) -> Route {
     shown(pattern, isRecent: isRecent, summary) { (visit) async throws(Failure) in
       visit.response(try await show(visit))
@@ -105,9 +112,9 @@ enum ConsoleOutcome {
   }
 
   /// Returns the route of a page with a response of its own.
-  nonisolated static func shown(
+  package nonisolated static func shown(
     _ pattern: String, isRecent: Bool = false, _ summary: String,
-    _ show: @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> Response
+    _ show: @escaping Finding<Response>
   ) -> Route {
     Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
       guard let visit = try await ConsoleVisit(call) else { return AccessPages.signIn(call, to: 0) }
@@ -121,9 +128,9 @@ enum ConsoleOutcome {
   }
 
   /// Returns the route of a page that may lead elsewhere.
-  nonisolated static func lead(
+  package nonisolated static func lead(
     _ pattern: String, _ summary: String,
-    _ find: @escaping @EventLoop (ConsoleVisit) async throws(Failure) -> ConsoleOutcome
+    _ find: @escaping Finding<ConsoleOutcome>
   ) -> Route {
     shown(pattern, summary) { (visit) async throws(Failure) in
       try visit.response(to: try await find(visit))
@@ -140,10 +147,10 @@ enum ConsoleOutcome {
   ///   - summary: what the form does.
   ///   - work: returns the response.
   /// - Returns: the route.
-  nonisolated static func form(
+  package nonisolated static func form(
     _ pattern: String, below steps: Int = 0, limit: Int = 65_536, isRecent: Bool = false,
     _ summary: String,
-    _ work: @escaping @EventLoop (ConsoleVisit, FormValues) async throws(Failure) -> ConsoleOutcome
+    _ work: @escaping Handling<FormValues, ConsoleOutcome>
   ) -> Route {
     posted(pattern, below: steps, limit: limit, isRecent: isRecent, summary) {
       (visit, form) async throws(Failure) in
@@ -157,10 +164,10 @@ enum ConsoleOutcome {
   }
 
   /// Returns the route of a form with a response of its own, such as one that sets cookies.
-  nonisolated static func posted(
+  package nonisolated static func posted(
     _ pattern: String, below steps: Int = 0, limit: Int = 65_536, isRecent: Bool = false,
     _ summary: String,
-    _ work: @escaping @EventLoop (ConsoleVisit, FormValues) async throws(Failure) -> Response
+    _ work: @escaping Handling<FormValues, Response>
   ) -> Route {
     Route(.post, pattern, access: .open, body: .of(.form, limit: limit), summary: summary) {
       (call) async throws(Failure) in
@@ -187,12 +194,12 @@ enum ConsoleOutcome {
 
   // MARK: Forms
 
-  nonisolated static let tokenName = "token"
+  package nonisolated static let tokenName = "token"
 
   /// Checks the token of a form.
   ///
   /// - Throws: `.formForged` unless it belongs to this session and to the path of the request.
-  func requireToken(_ token: [UInt8]?) throws(Failure) {
+  package func requireToken(_ token: [UInt8]?) throws(Failure) {
     guard let token, areSame(token, Array(self.token(of: String(call.request.path)).utf8)) else {
       throw .formForged
     }
@@ -204,18 +211,19 @@ enum ConsoleOutcome {
   }
 
   /// Returns the target of a form that only this session can send, and that has one effect.
-  func target(_ path: LocalPath, _ hidden: [HiddenField] = []) -> FormTarget {
+  package func target(_ path: LocalPath, _ hidden: [HiddenField] = []) -> FormTarget {
     FormTarget(path, hidden: [HiddenField(Self.tokenName, token(of: path.text)), .once()] + hidden)
   }
 
   /// Returns a path below the app of the visit.
-  func path(_ segments: String..., query: [(name: String, value: String)] = []) -> LocalPath {
+  package func path(_ segments: String..., query: [(name: String, value: String)] = []) -> LocalPath
+  {
     .console([place] + segments, query: query)
   }
 
   // MARK: Responses
 
-  var frame: ConsoleFrame {
+  package var frame: ConsoleFrame {
     let administrator = session.administrator
     var frame = ConsoleFrame(
       app: app, administrator: session.email, role: administrator.role.rawValue,
@@ -227,7 +235,7 @@ enum ConsoleOutcome {
   }
 
   /// Whether single keys are shortcuts for the administrator.
-  var hasKeys: Bool {
+  package var hasKeys: Bool {
     Cookie.value(of: Self.keysCookie, in: call.request.field(.cookie)) != "off"
   }
 
@@ -243,7 +251,7 @@ enum ConsoleOutcome {
     }
   }
 
-  func response(_ page: ConsolePage, _ status: Status = .ok) -> Response {
+  package func response(_ page: ConsolePage, _ status: Status = .ok) -> Response {
     var page = page
     if let notice = state.values[.notice], page.notice == nil, page.mistakes.isEmpty {
       let name = state.values[.name] ?? ""
@@ -254,7 +262,7 @@ enum ConsoleOutcome {
     return ConsoleResponses.response(ConsoleResponses.shell.html(page, in: frame), status)
   }
 
-  func response(to outcome: ConsoleOutcome) throws(Failure) -> Response {
+  package func response(to outcome: ConsoleOutcome) throws(Failure) -> Response {
     switch outcome {
     case .done(let path, let notice, let name, let values):
       var state = ConsoleState(values)
@@ -268,7 +276,7 @@ enum ConsoleOutcome {
   }
 
   /// Returns the page of a failure, in the frame.
-  func response(to failure: Failure, back: LocalPath?) -> Response {
+  package func response(to failure: Failure, back: LocalPath?) -> Response {
     call.failure = failure
     if failure.is(.sessionEnded) { return AccessPages.signIn(call, to: 0) }
     var page = ConsoleResponses.failure(failure, request: "\(call.request.id)")
@@ -298,12 +306,12 @@ extension Call {
   ///
   /// Browsers send `Origin` with each POST.
   /// - Throws: `.formForged`.
-  func requireOrigin() throws(Failure) {
+  package func requireOrigin() throws(Failure) {
     guard let origin = request.field(.origin), isOwn(origin: origin) else { throw .formForged }
   }
 
   /// Returns the path of the request without its last segments, which is that of a form's page.
-  func pagePath(above steps: Int) -> LocalPath {
+  package func pagePath(above steps: Int) -> LocalPath {
     let segments = request.path.split(separator: "/", omittingEmptySubsequences: false)
     return LocalPath(segments.dropLast(steps).joined(separator: "/")) ?? .console()
   }
@@ -311,19 +319,19 @@ extension Call {
 
 extension HiddenField {
   /// Returns the field with the version that a page shows; empty for a resource without one.
-  static func version(_ version: Int?) -> HiddenField {
+  package static func version(_ version: Int?) -> HiddenField {
     HiddenField("version", version.map { "\($0)" } ?? "")
   }
 }
 
 extension FormValues {
   /// The version that the page of the form has shown; nil without one.
-  var version: Int? { self["version"].flatMap { Int($0) } }
+  package var version: Int? { self["version"].flatMap { Int($0) } }
 
   /// The version that the page of the form has shown.
   ///
   /// - Throws: `.formForged` without one.
-  var seenVersion: Int {
+  package var seenVersion: Int {
     get throws(Failure) {
       guard let version else { throw .formForged }
       return version
@@ -338,7 +346,7 @@ extension Failure {
   ///   - fields: the names of the fields.
   ///   - names: the names of fields by the pointers that they stand for, if these differ.
   /// - Returns: at least one error.
-  func mistakes(_ fields: [String], naming names: [String: String] = [:]) -> [Mistake] {
+  package func mistakes(_ fields: [String], naming names: [String: String] = [:]) -> [Mistake] {
     guard !faults.isEmpty else {
       return [Mistake(ConsoleResponses.explanation(of: self).joined(separator: " "))]
     }
@@ -355,7 +363,7 @@ extension Failure {
   }
 
   /// Whether the user can mend the form.
-  var isMendable: Bool {
+  package var isMendable: Bool {
     switch type.kind {
     case .invalid, .conflict, .malformed, .tooLarge, .tooMany, .precondition: true
     default: false

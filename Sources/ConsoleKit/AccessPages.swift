@@ -1,23 +1,23 @@
 import Accounts
 import Administration
-import ConsolePages
+package import ConsolePages
 import Encoding
-import EventLoop
-import HTTP
+package import EventLoop
+package import HTTP
 import HostedPages
 import JSON
 import OpenID
 import Pages
-import Runtime
-import WireKit
+package import Runtime
+package import WireKit
 
 /// The sign-in, the confirmation before sensitive changes, and the sign-out.
-@EventLoop enum AccessPages {
+@EventLoop package enum AccessPages {
   private nonisolated static let path = LocalPath.console("-", "sign-in")
   private nonisolated static let codePath = LocalPath.console("-", "sign-in", "code")
   private nonisolated static let confirmPath = LocalPath.console("-", "confirm")
 
-  nonisolated static let routes = [
+  package nonisolated static let routes = [
     Route(.get, path.text, access: .open, summary: "Show the sign-in of administrators") { call in
       ConsoleResponses.page(signInPage(next: next(call)))
     },
@@ -51,21 +51,23 @@ import WireKit
   ///   - call: the request.
   ///   - steps: the number of segments by which its path is longer than that of the page.
   /// - Returns: the redirect.
-  static func signIn(_ call: Call, to steps: Int) -> Response {
+  package static func signIn(_ call: Call, to steps: Int) -> Response {
     call.redirect(to: path.with("next", page(of: call, above: steps)))
   }
 
   /// Returns the sign-in after a form, which is kept.
   ///
   /// - Throws: `.internalError` if the form cannot be encrypted.
-  static func signIn(_ call: Call, keeping form: KeptForm) throws(Failure) -> Response {
+  package static func signIn(_ call: Call, keeping form: KeptForm) throws(Failure) -> Response {
     ConsoleResponses.page(signInPage(next: form.page, kept: try form.hidden(call)), .forbidden)
   }
 
   /// Returns the confirmation after a form, which is kept.
   ///
   /// - Throws: `.internalError` if the form cannot be encrypted.
-  static func confirm(_ visit: ConsoleVisit, keeping form: KeptForm) throws(Failure) -> Response {
+  package static func confirm(_ visit: ConsoleVisit, keeping form: KeptForm) throws(Failure)
+    -> Response
+  {
     let page = confirmPage(visit, next: form.page, kept: try form.hidden(visit.call))
     return visit.response(page, .forbidden)
   }
@@ -93,7 +95,7 @@ import WireKit
   }
 
   /// Returns the redirect to the page that asks for a password again.
-  static func confirm(_ call: Call, to steps: Int) -> Response {
+  package static func confirm(_ call: Call, to steps: Int) -> Response {
     call.redirect(to: confirmPath.with("next", page(of: call, above: steps)))
   }
 
@@ -203,7 +205,7 @@ import WireKit
   /// Returns the page of a form with the error of a wrong password or code.
   ///
   /// - Throws: a failure that no user can mend.
-  static func refusal(
+  package static func refusal(
     of failure: Failure, _ call: Call, field: String, _ wrong: String,
     _ page: ([Mistake]) throws(Failure) -> ConsolePage
   ) throws(Failure) -> Response {

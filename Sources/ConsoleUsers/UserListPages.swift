@@ -1,17 +1,18 @@
+import ConsoleKit
 import Administration
 import Administration
 import ConsolePages
 import Encoding
-import EventLoop
+package import EventLoop
 import HTTP
 import HostedPages
-import JSON
-import Pages
+package import JSON
+package import Pages
 import Runtime
 import WireKit
 
 /// The list of users, and the form of a new user.
-@EventLoop enum UserListPages {
+@EventLoop package enum UserListPages {
   nonisolated static let routes = [
     ConsoleVisit.lead("/console/{app}/users", "List users", list),
     ConsoleVisit.page("/console/{app}/users/new", "Show the form of a new user") { visit in
@@ -120,7 +121,7 @@ import WireKit
   ///   - app: the app of the users.
   ///   - isBulk: whether each has a box by which the form of `BulkPages` chooses it.
   /// - Returns: the table.
-  static func table(of users: [JSON], in app: String, isBulk: Bool = false) -> Markup {
+  package static func table(of users: [JSON], in app: String, isBulk: Bool = false) -> Markup {
     var table = ConsoleTable(
       "Users",
       [

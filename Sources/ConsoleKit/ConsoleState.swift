@@ -1,20 +1,20 @@
 import Encoding
-import EventLoop
-import HTTP
+package import EventLoop
+package import HTTP
 import HostedPages
 import JSON
-import Pages
-import Runtime
-import WireKit
+package import Pages
+package import Runtime
+package import WireKit
 
 /// The values that a form leaves for the next page.
 ///
 /// They are encrypted in the query of the redirect, bound to the path and the session, and expire.
 /// So a reload shows them again, and no link can make a page show a message of an attacker.
-struct ConsoleState {
-  var values: [Value: String] = [:]
+package struct ConsoleState {
+  package var values: [Value: String] = [:]
 
-  enum Value: String {
+  package enum Value: String {
     /// The result of the last form, and the name in it.
     case notice, name
     /// The secret of a new client, which is shown once.
@@ -29,25 +29,25 @@ struct ConsoleState {
     case token, email, uri, authenticator, codes
   }
 
-  static let parameter = "state"
+  package static let parameter = "state"
   private static let lifetime = Duration.seconds(600)
 
-  init(_ values: [Value: String] = [:]) { self.values = values }
+  package init(_ values: [Value: String] = [:]) { self.values = values }
 
   /// Reads the state of the page of a request; an empty state if it has none that is valid.
-  @EventLoop init(of call: Call, session: String) {
+  @EventLoop package init(of call: Call, session: String) {
     self.init(
       sealed: FormValues(call.request.query)?[Self.parameter] ?? "",
       name: Self.name(String(call.request.path), session), call)
   }
 
   /// Reads a state that was encrypted for a path without a session.
-  @EventLoop init(sealed text: String, of path: LocalPath, _ call: Call) {
+  @EventLoop package init(sealed text: String, of path: LocalPath, _ call: Call) {
     self.init(sealed: text, name: Self.name(path.text, ""), call)
   }
 
   /// Reads a state that a form brings back in a hidden field.
-  @EventLoop init(in form: FormValues, of path: LocalPath, _ call: Call) {
+  @EventLoop package init(in form: FormValues, of path: LocalPath, _ call: Call) {
     self.init(
       sealed: form[Self.parameter] ?? "", name: Self.name(path.text, ""), call)
   }
@@ -63,7 +63,7 @@ struct ConsoleState {
   /// Returns a path with this state.
   ///
   /// - Throws: `.internalError` if the state cannot be encrypted.
-  @EventLoop func path(
+  @EventLoop package func path(
     _ path: LocalPath, session: String, _ call: Call
   ) throws(Failure) -> LocalPath {
     guard !values.isEmpty else { return path }
@@ -73,7 +73,7 @@ struct ConsoleState {
   /// Returns the state as text for a hidden field of a form at a path, without a session.
   ///
   /// - Throws: `.internalError` if the state cannot be encrypted.
-  @EventLoop func text(
+  @EventLoop package func text(
     for path: LocalPath, session: String = "", _ call: Call
   ) throws(Failure) -> String {
     let json = JSONObject([

@@ -1,32 +1,34 @@
 import Administration
-import ConsolePages
+package import ConsolePages
 import Encoding
 import EventLoop
-import HTTP
+package import HTTP
 import HostedPages
-import JSON
-import Pages
+package import JSON
+package import Pages
 import RESTWire
-import Runtime
+package import Runtime
 import WireKit
 
 /// A request to `/v1`.
-struct ConsoleRequest {
-  let method: HTTP.Method
+package struct ConsoleRequest {
+  package let method: HTTP.Method
   /// The segments of the path below `/v1`.
-  let path: [String]
-  var query: [(name: String, value: String)] = []
-  var body: JSON?
+  package let path: [String]
+  package var query: [(name: String, value: String)] = []
+  package var body: JSON?
   /// A body that is no JSON.
-  var bytes: [UInt8]?
+  package var bytes: [UInt8]?
   /// The version that the resource must have.
-  var version: Int?
+  package var version: Int?
   /// The app; nil for that of the page.
-  var app: String?
+  package var app: String?
 
-  init(_ method: HTTP.Method, _ path: String...) { self.init(method, path) }
+  package init(_ method: HTTP.Method, _ path: String...) { self.init(method, path) }
 
-  init(_ method: HTTP.Method, _ path: [String]) { (self.method, self.path) = (method, path) }
+  package init(_ method: HTTP.Method, _ path: [String]) {
+    (self.method, self.path) = (method, path)
+  }
 
   fileprivate var target: String {
     let path = "/v1/" + path.map { PercentCoding.encode($0) }.joined(separator: "/")
@@ -38,17 +40,17 @@ struct ConsoleRequest {
 }
 
 /// The answer to a request that has succeeded.
-struct ConsoleAnswer {
+package struct ConsoleAnswer {
   /// The body; null without one.
-  let json: JSON
+  package let json: JSON
   /// The version of the resource; nil if it has none.
-  let version: Int?
+  package let version: Int?
   /// The cursor of the next page; nil for the last page.
-  let next: String?
+  package let next: String?
   /// The number of items of the whole list, if the request asked for it.
-  let total: String?
+  package let total: String?
 
-  var items: [JSON] { json.array.map(Array.init) ?? [] }
+  package var items: [JSON] { json.array.map(Array.init) ?? [] }
 }
 
 extension ConsoleVisit {
@@ -57,7 +59,7 @@ extension ConsoleVisit {
   /// Sends a request to `/v1`, as the administrator.
   ///
   /// - Throws: the failure of the request.
-  func send(_ request: ConsoleRequest) async throws(Failure) -> ConsoleAnswer {
+  package func send(_ request: ConsoleRequest) async throws(Failure) -> ConsoleAnswer {
     let response = try await self.response(to: request)
     return ConsoleAnswer(
       json: (try? JSON.parse(response.body, limits: .none)) ?? .null,
@@ -68,7 +70,7 @@ extension ConsoleVisit {
   /// Returns the response of `/v1` to a request of the administrator.
   ///
   /// - Throws: the failure of the request.
-  func response(to request: ConsoleRequest) async throws(Failure) -> Response {
+  package func response(to request: ConsoleRequest) async throws(Failure) -> Response {
     // Audit events name the browser.
     var fields: [FieldName: String] = [:]
     for name in Self.passed { fields[name] = call.request.field(name) }
@@ -94,7 +96,7 @@ extension ConsoleVisit {
   /// Reads a resource.
   ///
   /// - Throws: the failure of the request.
-  func read(
+  package func read(
     _ path: String..., query: [(name: String, value: String)] = []
   ) async throws(Failure) -> ConsoleAnswer {
     var request = ConsoleRequest(.get, path)
@@ -112,7 +114,7 @@ extension ConsoleVisit {
   ///   - page: returns the page of the form with the errors that the administrator can mend.
   /// - Returns: the outcome.
   /// - Throws: a failure that the form cannot show, or of the page.
-  func submit(
+  package func submit(
     _ request: ConsoleRequest, _ fields: [String], naming names: [String: String] = [:],
     done: (ConsoleAnswer) -> ConsoleOutcome,
     orShow page: @EventLoop ([Mistake]) async throws(Failure) -> ConsolePage
@@ -127,7 +129,7 @@ extension ConsoleVisit {
   }
 
   /// The cursor in the address of a list; empty for its first part.
-  var cursor: String { FormValues(call.request.query)?["cursor"] ?? "" }
+  package var cursor: String { FormValues(call.request.query)?["cursor"] ?? "" }
 
   /// Returns the links between the parts of a list.
   ///
@@ -135,7 +137,7 @@ extension ConsoleVisit {
   ///   - list: the part that the page shows.
   ///   - path: returns the path of the page with parameters.
   /// - Returns: the links; none if the list has one part.
-  func pager(
+  package func pager(
     _ list: ConsoleAnswer, at path: ([(name: String, value: String)]) -> LocalPath
   ) -> [Markup] {
     let links = Part.pager(

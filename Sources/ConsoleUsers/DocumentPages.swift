@@ -1,3 +1,4 @@
+import ConsoleKit
 import ConsolePages
 import Encoding
 import EventLoop
@@ -15,7 +16,7 @@ import WireKit
   nonisolated static let routes =
     [
       ConsoleVisit.form(
-        "\(path)/metadata", below: 1, limit: DocumentForm.bodyLimit,
+        "\(path)/metadata", below: 1, limit: KeptForm.bodyLimit,
         "Replace both metadata of a user"
       ) { (visit, form) async throws(Failure) in
         var documents = DocumentForm([.metadata, .appMetadata], form)
@@ -30,7 +31,7 @@ import WireKit
         try await customData(visit, try await DocumentForm.read([.customData], visit))
       },
       ConsoleVisit.form(
-        "\(path)/custom-data", limit: DocumentForm.bodyLimit, "Replace the custom data of a user"
+        "\(path)/custom-data", limit: KeptForm.bodyLimit, "Replace the custom data of a user"
       ) { (visit, form) async throws(Failure) in
         var documents = DocumentForm([.customData], form)
         let result = try await documents.save(visit, form)

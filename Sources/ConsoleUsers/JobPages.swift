@@ -1,3 +1,4 @@
+import ConsoleKit
 import Administration
 import ConsolePages
 import Encoding

@@ -1,12 +1,12 @@
 import ConsolePages
-import EventLoop
-import JSON
-import Pages
-import Runtime
+package import EventLoop
+package import JSON
+package import Pages
+package import Runtime
 import WireKit
 
 /// The latest changes of an object, from the audit log of its app.
-@EventLoop enum ObjectHistory {
+@EventLoop package enum ObjectHistory {
   /// Returns the latest changes of an object.
   ///
   /// - Parameters:
@@ -15,7 +15,7 @@ import WireKit
   ///   - isOfObject: returns whether the detail of an event names the object.
   /// - Returns: the changes among the latest 100 events of the action, with a link to all.
   /// - Throws: the failure of the request.
-  static func card(
+  package static func card(
     _ action: String, _ visit: ConsoleVisit, where isOfObject: (JSON) -> Bool
   ) async throws(Failure) -> Markup {
     let events = try await visit.read(

@@ -1,17 +1,17 @@
 import Administration
 import ConsolePages
 import Encoding
-import EventLoop
+package import EventLoop
 import HTTP
 import HostedPages
-import JSON
-import Pages
+package import JSON
+package import Pages
 import Runtime
-import WireKit
+package import WireKit
 
 /// The audit log of an app.
-@EventLoop enum AuditPages {
-  nonisolated static let routes = [
+@EventLoop package enum AuditPages {
+  package nonisolated static let routes = [
     ConsoleVisit.page("/console/{app}/audit", "List what was done in an app", list),
     ConsoleVisit.posted(
       "/console/{app}/audit/export", below: 1, isRecent: true, "Export events of an app", export),
@@ -160,7 +160,7 @@ import WireKit
   ///   - path: returns the page of a user; nil for the events of one user or object.
   ///   - versions: returns the versions of a document, by its name in events; nil for none.
   /// - Returns: the table.
-  static func table(
+  package static func table(
     of events: [JSON], user path: ((String) -> LocalPath)? = nil,
     versions: ((String) -> LocalPath?)? = nil
   ) -> Markup {
