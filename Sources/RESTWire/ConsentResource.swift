@@ -30,7 +30,7 @@ import WireKit
   ]
 
   private nonisolated static let consent = Shape.object([
-    "client_id": .text.like(.string(Example.client)),
+    "client_id": .text.saying("the client").like(.string(Example.client)),
     "name": .text.orNull.saying("the name of the client; null if it was deleted").like("Mobile"),
     "audience": .text.orNull.saying("the API; null for the profile alone").like(.null),
     "scopes": .list(of: .text.like("openid")),

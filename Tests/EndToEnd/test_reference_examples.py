@@ -75,7 +75,7 @@ class Examples(Case):
     @staticmethod
     def json_of(part):
         return next((media for type_, media in part.get("content", {}).items()
-                     if type_.endswith("json") and "schema" in media), None)
+                     if type_.endswith(("/json", "+json")) and "schema" in media), None)
 
     def parts(self, schema, value, name, member=""):
         """Yields each part of an example: the name of its shape, its member name and its value."""
