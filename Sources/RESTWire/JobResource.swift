@@ -52,7 +52,7 @@ import WireKit
       .put,
       "/v1/jobs/{job}/input/{part}",
       access: .operator,
-      takes: .body(.bytes(limit: Jobs.uploadLimit, types: [.lines, .octets])),
+      takes: .body(.bytes(limit: Jobs.uploadLimit, types: [.octets])),
       gives: [.ok(job.shown(as: Example.openJob))],
       refuses: [.notFound, .invalid, .jobState, .jobSpaceFull, .jobInputTooLarge],
       summary: "Upload a part of the input of an import, in their order from 1"
@@ -94,7 +94,7 @@ import WireKit
         Answer(
           status: .ok,
           says: "Lines of JSON: id, outcome and error of each user, the results of an import, or "
-            + "the exported users.", shape: nil, types: [.lines])
+            + "the exported users.", shape: nil, types: [.octets])
       ],
       refuses: [.notFound, .jobResultsExpired],
       summary: "Download the results of a job so far"
@@ -102,7 +102,7 @@ import WireKit
       _ = try call.namedApp
       let results = try await Jobs.results(of: call.captured("job"), call.context)
       var response = Response(.ok)
-      response.add(.contentType, MediaType.lines.rawValue)
+      response.add(.contentType, MediaType.octets.rawValue)
       response.add(.cacheControl, literal: "no-store")
       response.stream = ResponseStream(length: results.length) { await results.next() }
       return response
@@ -200,7 +200,7 @@ import WireKit
   private nonisolated static let newJob = Shape.object(
     members: [(key: "kind", value: .choice(Job.Kind.allCases.map(\.rawValue)))],
     optional: [
-      (key: "action", value: action), (key: "role", value: .id(Example.role)),
+      (key: "action", value: action), (key: "role", value: role),
       (key: "filter", value: filter),
       (
         key: "users",
@@ -214,6 +214,8 @@ import WireKit
 
   private nonisolated static let action = Shape.choice(BulkAction.allCases.map(\.rawValue))
     .saying("what a bulk job does to each user").like("block")
+  private nonisolated static let role = Shape.id(Example.role)
+    .saying("the role that add_role and remove_role are about")
   private nonisolated static let filter = Shape.text
     .saying("the users, in the language of GET /v1/users").like("email_domain = \"example.org\"")
   private nonisolated static let format = Shape.choice(ImportFormat.allCases.map(\.rawValue))
@@ -237,11 +239,12 @@ import WireKit
       "errors": .list(of: .members, atMost: 100).saying("the first errors"),
       "result_bytes": .count.saying("the length of the results so far"),
       "error": .text.orNull.saying("the code of the error that ended the job"),
-      "created_at": .time(Example.played), "started_at": .time.orNull,
+      "created_at": .time(Example.played),
+      "started_at": .time.orNull.saying("when a worker began it; null before"),
       "ended_at": .time.orNull.saying("when it ended; null before"),
     ],
     optional: [
-      "action": action, "role": .id(Example.role), "filter": filter,
+      "action": action, "role": role, "filter": filter,
       "users": .count.saying("how many users were named by their ids"), "format": format,
       "existing": existing, "issuer": issuer, "verified_emails": areVerified,
       "dry_run": .flag.saying("whether the last run of an import was a dry run"),
@@ -250,11 +253,6 @@ import WireKit
     ]
   ).named("Job", "Work on many users, which a worker does beside requests.")
     .like(Example.doneJob)
-}
-
-extension MediaType {
-  /// Lines of JSON.
-  static let lines = MediaType(rawValue: "application/x-ndjson")
 }
 
 extension QueryParameter {

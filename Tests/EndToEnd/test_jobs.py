@@ -128,7 +128,7 @@ class Jobs(JobCase):
         made = self.expect(ask("POST", "/v1/jobs", {"kind": "export"}), 201).json
         jobs_of(self.site, made["id"])
         results = self.expect(ask("GET", f"/v1/jobs/{made['id']}/results"), 200)
-        self.assertEqual(results.headers["Content-Type"], "application/x-ndjson")
+        self.assertEqual(results.headers["Content-Type"], "application/octet-stream")
         self.assertEqual(
             int(results.headers["Content-Length"]),
             self.expect(ask("GET", f"/v1/jobs/{made['id']}"), 200).json["result_bytes"])
