@@ -189,17 +189,17 @@ class Forms(ConsoleCase):
         address, link = self.link("viewer", "--network", "192.0.2.0/24")
         visitor = self.new_visitor()
         visitor.address = address
-        visitor.open("/console/start")
+        visitor.open("/console/-/start")
         self.assertEqual(visitor.submit(link=link).status, 404)
         self.site.dossier("administrator", "set", address, "--any-network")
-        visitor.open("/console/start")
+        visitor.open("/console/-/start")
         self.shows(visitor.submit(link=link), "Set up your account")
         visitor.authenticator = self.authenticator(visitor)
         visitor.submit(password=PASSWORD, code=visitor.authenticator.code())
         # Nor does a password tell anything there.
         self.site.dossier("administrator", "set", address, "--network", "192.0.2.0/24")
         visitor.cookies = {}
-        visitor.open("/console/sign-in")
+        visitor.open("/console/-/sign-in")
         page = visitor.submit(email=address, password=PASSWORD)
         self.shows(page, "Sign in", "Email address or password is wrong.", status=422)
 
@@ -351,7 +351,7 @@ class Users(ConsoleCase):
         self.assertEqual(page.status, 422)
         self.forget_steps()
         page = visitor.submit("/confirm", password=PASSWORD, code=visitor.authenticator.code())
-        self.assertIn("What is lost", page.text)
+        self.assertIn("What happens", page.text)
 
     def test_the_tabs_of_a_user(self):
         visitor = self.administrator()
