@@ -300,6 +300,22 @@ class Users(ConsoleCase):
         # The administrator has just set the account up.
         page = visitor.open(f"{path}/delete")
         self.assertIn("What happens", page.text)
+        page = visitor.submit("/delete", confirmation="something")
+        self.assertEqual((page.status, page.errors), (422, [f"Type exactly {email}."]))
+        page = visitor.submit("/delete", confirmation=email.upper())
+        self.assertIn(f"Deleted {email}", page.text)
+        self.assertEqual(visitor.open(path).status, 404)
+
+    def test_dangerous_pages_ask_for_password_and_code_again(self):
+        visitor = self.administrator()
+        user = self.user()
+        self.age()
+        page = self.shows(visitor.open(f"/console/default/users/{user}/delete"), "Confirm that it is you")
+        page = visitor.submit("/confirm", password="wrong", code="000000")
+        self.assertEqual(page.status, 422)
+        self.forget_steps()
+        page = visitor.submit("/confirm", password=PASSWORD, code=visitor.authenticator.code())
+        self.assertIn("What happens", page.text)
 
     def test_forms_with_more_power_ask_for_password_and_code_again(self):
         visitor = self.administrator("admin", "--app", "default")
@@ -309,12 +325,12 @@ class Users(ConsoleCase):
         self.age()
         # The secret of a new client, more scopes of an old one, and an address that gets links.
         visitor.open("/console/default/applications/new")
-        self.shows(visitor.submit("/new", name="Nightly", kind="machine"), asks)
+        self.shows(visitor.submit("/new", name="Nightly", kind="machine"), asks, status=403)
         path = f"/console/default/applications/{client['id']}"
         visitor.open(path)
-        self.shows(visitor.submit(path, scopes="read:users\nupdate:users"), asks)
+        self.shows(visitor.submit(path, scopes="read:users\nupdate:users"), asks, status=403)
         visitor.open(f"/console/default/users/{user}")
-        self.shows(visitor.submit("/profile", email=self.new_address()), asks)
+        self.shows(visitor.submit("/profile", email=self.new_address()), asks, status=403)
         # Other changes of them do not.
         visitor.open("/console/default/applications/new")
         self.assertIn("Created", visitor.submit("/new", name="Phone", kind="native").text)
@@ -336,22 +352,6 @@ class Users(ConsoleCase):
         page = self.confirmed(visitor, f"{path}/secret")
         self.assertIn("The old secret is refused from now on.", page.text)
         self.assertNotIn(secret, page.text)
-        page = visitor.submit("/delete", confirmation="something")
-        self.assertEqual((page.status, page.errors), (422, [f"Type exactly {email}."]))
-        page = visitor.submit("/delete", confirmation=email.upper())
-        self.assertIn(f"Deleted {email}", page.text)
-        self.assertEqual(visitor.open(path).status, 404)
-
-    def test_dangerous_pages_ask_for_password_and_code_again(self):
-        visitor = self.administrator()
-        user = self.user()
-        self.age()
-        page = self.shows(visitor.open(f"/console/default/users/{user}/delete"), "Confirm that it is you")
-        page = visitor.submit("/confirm", password="wrong", code="000000")
-        self.assertEqual(page.status, 422)
-        self.forget_steps()
-        page = visitor.submit("/confirm", password=PASSWORD, code=visitor.authenticator.code())
-        self.assertIn("What happens", page.text)
 
     def test_the_tabs_of_a_user(self):
         visitor = self.administrator()
