@@ -15,7 +15,8 @@ package struct ConsoleWire: Wire {
   package var routes: [Route] {
     let pages =
       AccessPages.routes + StartPages.routes + OverviewPages.routes + UserListPages.routes
-      + UserPages.routes + UserSignInPages.routes + UserRolePages.routes + DocumentPages.routes
+      + UserPages.routes + UserSignInPages.routes + UserRolePages.routes + UserMergePages.routes
+      + DocumentPages.routes
       + PropertyPages.routes + ApplicationPages.routes + RecordSections.routes
       + SettingPages.routes + AuditPages.routes + DeploymentPages.routes
       + HealthPages.routes

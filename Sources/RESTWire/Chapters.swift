@@ -40,7 +40,7 @@ extension RESTWire {
         """#,
       operations: ProfileResource.operations + PictureResource.operations
         + UserResource.operations + UserResource.support + SignInCheckResource.operations
-        + SearchResource.operations
+        + SearchResource.operations + MergeResource.operations
         + RoleResource.ofUsers
     ),
     Chapter(

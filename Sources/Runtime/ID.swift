@@ -68,6 +68,7 @@ package enum Kinds {
   package enum Schema {}
   package enum Event {}
   package enum Import {}
+  package enum Merge {}
 }
 
 package typealias AppID = ID<Kinds.App>
@@ -82,6 +83,7 @@ package typealias IndexID = ID<Kinds.Index>
 package typealias SchemaID = ID<Kinds.Schema>
 package typealias EventID = ID<Kinds.Event>
 package typealias ImportID = ID<Kinds.Import>
+package typealias MergeID = ID<Kinds.Merge>
 
 /// The id of a client: one as other resources have it, or the one that it had at another server.
 ///

@@ -172,14 +172,14 @@ class Views(ConsoleBrowserCase):
                      f"/users/{user}/custom-data", f"/users/{user}/custom-data/versions",
                      f"/users/{user}/custom-data/versions/1", f"/users/{user}/properties",
                      f"/users/{user}/sign-in", f"/users/{user}/sessions", f"/users/{user}/roles",
-                     f"/users/{user}/history", f"/users/{user}/delete", "/roles", "/roles/new", "/apis",
+                     f"/users/{user}/history", f"/users/{user}/delete", f"/users/{user}/merge", "/roles", "/roles/new", "/apis",
                      "/applications", "/applications/new", f"/applications/{client['id']}",
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
                      "/settings/branding", "/audit", "/indexes", "/schemas", "/keys", "/menu"]:
             self.browser.open(f"{self.server}/console/default{path}")
             self.look()
-        for path in ["apps", "outbox"]:
+        for path in ["apps", "outbox", "health"]:
             self.browser.open(f"{self.server}/console/-/{path}")
             self.look()
         # A conflict.
