@@ -35,6 +35,8 @@ EXCEPT = {
     "DELETE /v1/users/{user}/devices/{device}": "needs the id of a device",
     "GET /v1/devices/{device}": "needs the id of a device",
     "PUT /v1/users/{user}/documents": "needs the stored versions",
+    "POST /v1/users/{user}/merge": "needs users whom the examples before have not blocked",
+    "POST /v1/merges/{merge}/undo": "needs a merge",
     "POST /v1/mails/{mail}/retry": "needs an email that waits for the relay",
     "DELETE /v1/mails/{mail}": "needs an email that waits for the relay",
 }
