@@ -314,7 +314,7 @@ let package = Package(
         "Records", "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop",
         "JSON", "Outbound",
-        "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
+        "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy", "Transfer",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain + unchecked
@@ -356,7 +356,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "OpenIDClient",
+        "OpenID", "OpenIDClient",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",

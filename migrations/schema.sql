@@ -1039,6 +1039,66 @@ COMMENT ON COLUMN public.consents.scope IS 'The scopes, with spaces between them
 
 
 --
+-- Name: count_progress; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.count_progress (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    counted_to text NOT NULL COLLATE pg_catalog."C",
+    recounted_on date,
+    CONSTRAINT count_progress_counted_to_check CHECK ((counted_to ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE count_progress; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.count_progress IS 'How far the numbers of an app are counted.';
+
+
+--
+-- Name: COLUMN count_progress.counted_to; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.count_progress.counted_to IS 'Events with smaller ids are counted.';
+
+
+--
+-- Name: COLUMN count_progress.recounted_on; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.count_progress.recounted_on IS 'The last day that was counted a second time.';
+
+
+--
+-- Name: daily_counts; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.daily_counts (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    day date NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    value bigint NOT NULL,
+    CONSTRAINT daily_counts_name_check CHECK ((name = ANY (ARRAY['sign_ups'::text, 'sign_ins'::text, 'failures'::text, 'rate_limits'::text, 'users'::text, 'active_users'::text])))
+);
+
+
+--
+-- Name: TABLE daily_counts; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.daily_counts IS 'Numbers of an app on a day in UTC. A row is missing until its number is counted.';
+
+
+--
+-- Name: COLUMN daily_counts.name; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.daily_counts.name IS 'sign_ups: new users; failures: refused sign-ins; rate_limits: limits that were used up; users and active_users: counted in the night after the day.';
+
+
+--
 -- Name: device_accounts; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -2191,6 +2251,50 @@ COMMENT ON COLUMN public.master_keys.created_at IS 'When the key first encrypted
 
 
 --
+-- Name: merges; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.merges (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    merge_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    other_id text NOT NULL COLLATE pg_catalog."C",
+    sealed bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT merges_merge_id_check CHECK ((merge_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE merges; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.merges IS 'Users that were merged into another one. A row is deleted when the merge is undone, and after seven days.';
+
+
+--
+-- Name: COLUMN merges.user_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.merges.user_id IS 'The user that stayed.';
+
+
+--
+-- Name: COLUMN merges.other_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.merges.other_id IS 'The user that was merged into it.';
+
+
+--
+-- Name: COLUMN merges.sealed; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.merges.sealed IS 'The export of the other user and what was moved, encrypted with the master key.';
+
+
+--
 -- Name: passkeys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -3102,6 +3206,22 @@ ALTER TABLE ONLY public.consents
 
 
 --
+-- Name: count_progress count_progress_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.count_progress
+    ADD CONSTRAINT count_progress_pkey PRIMARY KEY (app_id);
+
+
+--
+-- Name: daily_counts daily_counts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.daily_counts
+    ADD CONSTRAINT daily_counts_pkey PRIMARY KEY (app_id, day, name);
+
+
+--
 -- Name: device_accounts device_accounts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3235,6 +3355,14 @@ ALTER TABLE ONLY public.mail_tokens
 
 ALTER TABLE ONLY public.master_keys
     ADD CONSTRAINT master_keys_pkey PRIMARY KEY (check_value);
+
+
+--
+-- Name: merges merges_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.merges
+    ADD CONSTRAINT merges_pkey PRIMARY KEY (user_id, merge_id);
 
 
 --
@@ -3612,6 +3740,20 @@ CREATE INDEX mail_tokens_by_time ON public.mail_tokens USING btree (expires_at);
 
 
 --
+-- Name: merges_by_id; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX merges_by_id ON public.merges USING btree (merge_id);
+
+
+--
+-- Name: merges_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX merges_by_time ON public.merges USING btree (expires_at);
+
+
+--
 -- Name: rate_limits_by_time; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -3882,6 +4024,22 @@ ALTER TABLE ONLY public.consents
 
 
 --
+-- Name: count_progress count_progress_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.count_progress
+    ADD CONSTRAINT count_progress_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: daily_counts daily_counts_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.daily_counts
+    ADD CONSTRAINT daily_counts_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
 -- Name: device_accounts device_accounts_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3943,6 +4101,14 @@ ALTER TABLE ONLY public.mail_outbox
 
 ALTER TABLE ONLY public.mail_tokens
     ADD CONSTRAINT mail_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: merges merges_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.merges
+    ADD CONSTRAINT merges_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

@@ -182,6 +182,7 @@ import WireKit
           visit.target(visit.userPath(isBlocked ? "unblock" : "block"))))
     }
     if visit.right >= .admin {
+      actions.append(Part.link("Merge", to: visit.userPath("merge"), style: .secondary))
       actions.append(Part.link("Delete", to: visit.userPath("delete"), style: .secondary))
     }
     return actions

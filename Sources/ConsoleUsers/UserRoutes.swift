@@ -15,6 +15,7 @@ package enum UserRoutes {
       UserApplicationPages.routes,
       UserListPages.routes,
       UserPages.routes,
+      UserMergePages.routes,
       UserRolePages.routes,
       UserSignInPages.routes,
     ].joined())

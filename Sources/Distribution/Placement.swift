@@ -14,7 +14,7 @@ package enum Placement: Hashable, Sendable {
   private static let ofUsers = """
     users identities passwords user_origins sessions api_keys mail_tokens device_accounts audit documents
     document_versions properties pictures search_values consents second_factors recovery_codes
-    user_roles user_permissions additional_subjects identity_tokens passkeys
+    user_roles user_permissions additional_subjects identity_tokens passkeys merges
     support_codes
     """
 

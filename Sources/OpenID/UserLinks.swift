@@ -110,25 +110,36 @@ import Sessions
     }
     try await RateLimits.countChange(of: primary, context)
     let picture = try await context.transaction { transaction async throws(Failure) -> String? in
-      // Two links of the same users would wait for one another otherwise.
-      for user in [primary, secondary].sorted(by: { $0.text < $1.text }) {
-        _ = transaction.send(SessionsQueries.lockUser, user)
-      }
-      try await transaction.requireSession(of: primary)
-      let (main, found) = try await (
-        transaction.run(UserLinkQueries.party, primary, context.app.id).first,
-        transaction.run(UserLinkQueries.party, secondary, context.app.id).first
-      )
+      let (found, main) = try await parties(secondary, primary, in: transaction)
       guard let main else { throw context.gone }
       guard let found else { throw .notLinkable("The secondary user does not exist.") }
       if let session { try await requireFresh(session, of: secondary, in: transaction) }
+      guard !main.isAnonymous, !found.identities.isEmpty else {
+        throw .notLinkable("A guest has no identity to link.")
+      }
       try check(found, main)
       try await Identities.requireNoRestore(of: primary, in: transaction)
       try await Identities.requireNoRestore(of: secondary, removed: true, in: transaction)
-      try await move(found, of: secondary, to: primary, main, in: transaction)
+      _ = try await move(found, of: secondary, to: primary, main, in: transaction)
       return found.picture
     }
     await context.pictures.shelf.forget(picture)
+  }
+
+  /// Locks both users of a link, and reads them; nil for one that does not exist.
+  static func parties(
+    _ secondary: UserID, _ primary: UserID, in transaction: Transaction
+  ) async throws(Failure) -> (secondary: LinkParty?, primary: LinkParty?) {
+    // Two links of the same users would wait for one another otherwise.
+    for user in [primary, secondary].sorted(by: { $0.text < $1.text }) {
+      _ = transaction.send(SessionsQueries.lockUser, user)
+    }
+    try await transaction.requireSession(of: primary)
+    let app = transaction.app.id
+    return try await (
+      transaction.run(UserLinkQueries.party, secondary, app).first,
+      transaction.run(UserLinkQueries.party, primary, app).first
+    )
   }
 
   /// Checks that a session has authenticated its user in the last minutes.
@@ -143,11 +154,9 @@ import Sessions
     }
   }
 
-  private static func check(_ secondary: LinkParty, _ primary: LinkParty) throws(Failure) {
+  /// Checks that the identities of a user can become those of another one.
+  static func check(_ secondary: LinkParty, _ primary: LinkParty) throws(Failure) {
     guard !secondary.isBlocked else { throw .notLinkable("The secondary user is blocked.") }
-    guard !primary.isAnonymous, !secondary.identities.isEmpty else {
-      throw .notLinkable("A guest has no identity to link.")
-    }
     guard let second = secondary.address, primary.address != nil else { return }
     // Mails go to the address of the primary user only.
     guard second.provider == .password, secondary.hash.map({ $0 != PasswordHash.none }) == true
@@ -164,11 +173,11 @@ import Sessions
     }
   }
 
-  /// Deletes the secondary user, and writes its identities for the primary.
-  private static func move(
+  /// Deletes the secondary user, and writes its identities for the primary; returns their new ids.
+  static func move(
     _ found: LinkParty, of secondary: UserID, to primary: UserID, _ main: LinkParty,
     in transaction: Transaction
-  ) async throws(Failure) {
+  ) async throws(Failure) -> [IdentityID] {
     try await Sessions.end(.all, of: secondary, "link", in: transaction)
     let tokens = try await takeTokens(of: found, secondary, in: transaction)
     try await Users.remove(secondary, linkedTo: primary, in: transaction)
@@ -183,10 +192,11 @@ import Sessions
       }
       _ = transaction.send(UserLinkQueries.setAddress, primary, email, isVerified)
     }
-    var rows: [JSON] = []
+    var (ids, rows): ([IdentityID], [JSON]) = ([], [])
     var claims: [Sent<NoRow>] = []
     for identity in found.identities {
       let id = IdentityID()
+      ids.append(id)
       add(tokens.filter { $0.identity == identity.id }, to: primary, id, in: transaction)
       let isSecond = identity.provider.isAddress && isSecondAddress
       let provider = isSecond ? .linkedPassword : identity.provider
@@ -206,6 +216,7 @@ import Sessions
       let notice = SecurityNotice.linked(identity.provider)
       try await notice.record(of: primary, in: transaction)
     }
+    return ids
   }
 
   /// Unlinks an identity, which becomes a user of its own.
@@ -231,19 +242,7 @@ import Sessions
       // Before the address goes, to which the notice is mailed.
       let notice = try await SecurityNotice.unlinked(identity.provider)
         .notice(of: user, in: transaction)
-      var subjects = [identity.uniqueSubject]
-      let (key, id) = (found.key, identity.id)
-      let isNamed = try await Subjects.names(key, id, of: user, in: transaction)
-      if isNamed, let key { subjects.append(Subject(email: key)) }
-      Subjects.release(subjects, of: user, in: transaction)
-      let isAddress = identity.provider.isAddress
-      let tokens = try await takeTokens(of: found, user, identity.id, in: transaction)
-      _ = transaction.send(IdentitiesQueries.unlink, user, id, isAddress || isNamed)
-      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
-      try await Sessions.end(
-        .signedIn(by: identity.provider, sparing: context.principal.session), of: user, "unlink",
-        in: transaction
-      )
+      let tokens = try await detach(identity, of: user, found, in: transaction)
       var new = identity.formerUser ?? UserID()
       if try await !transaction.run(UserLinkQueries.known, new).isEmpty { new = UserID() }
       try await create(new, of: identity, found, tokens, in: transaction)
@@ -257,6 +256,28 @@ import Sessions
 }
 
 extension UserLinks {
+  /// Takes an identity from a locked user, and ends the sessions that it has signed in.
+  ///
+  /// - Returns: its refresh tokens at services.
+  static func detach(
+    _ identity: LinkParty.Identity, of user: UserID, _ found: LinkParty, in transaction: Transaction
+  ) async throws(Failure) -> [StoredIdentityToken] {
+    var subjects = [identity.uniqueSubject]
+    let (key, id) = (found.key, identity.id)
+    let isNamed = try await Subjects.names(key, id, of: user, in: transaction)
+    if isNamed, let key { subjects.append(Subject(email: key)) }
+    Subjects.release(subjects, of: user, in: transaction)
+    let isAddress = identity.provider.isAddress
+    let tokens = try await takeTokens(of: found, user, identity.id, in: transaction)
+    _ = transaction.send(IdentitiesQueries.unlink, user, id, isAddress || isNamed)
+    if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
+    try await Sessions.end(
+      .signedIn(by: identity.provider, sparing: transaction.principal.session), of: user, "unlink",
+      in: transaction
+    )
+    return tokens
+  }
+
   /// Creates the user of an identity, with the id that clients knew if it is free.
   private static func create(
     _ user: UserID, of identity: LinkParty.Identity, _ party: LinkParty,

@@ -42,6 +42,7 @@ extension RESTWire {
       operations: ProfileResource.operations + PictureResource.operations
         + UserResource.operations + UserResource.support + SignInCheckResource.operations
         + SearchResource.operations + ConsentResource.operations
+        + MergeResource.operations
         + RoleResource.ofUsers
     ),
     Chapter(

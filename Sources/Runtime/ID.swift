@@ -69,6 +69,7 @@ package enum Kinds {
   package enum Event {}
   package enum Import {}
   package enum Job {}
+  package enum Merge {}
 }
 
 package typealias AppID = ID<Kinds.App>
@@ -84,6 +85,7 @@ package typealias SchemaID = ID<Kinds.Schema>
 package typealias EventID = ID<Kinds.Event>
 package typealias ImportID = ID<Kinds.Import>
 package typealias JobID = ID<Kinds.Job>
+package typealias MergeID = ID<Kinds.Merge>
 
 /// The id of a client: one as other resources have it, or the one that it had at another server.
 ///

@@ -17,7 +17,8 @@ struct UserCommand: ParsableCommand {
       Applications.self,
       Password.self, Factors.self,
       VerifyEmail.self, Roles.self, Permissions.self, Permit.self, Block.self, Unblock.self,
-      Logout.self, Delete.self, UserImportCommand.self, UserExportCommand.self,
+      Logout.self, Delete.self, Merge.self, UndoMerge.self, UserImportCommand.self,
+      UserExportCommand.self,
       UserAddressesCommand.self,
     ]
   )

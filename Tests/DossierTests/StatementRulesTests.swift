@@ -16,13 +16,13 @@ import Testing
     users.export users.export_some schemas.page search_indexes.users sessions.users audit_log.app
     audit_log.after audit_log.event audit_log.next_action user_roles.users roles.users removed_scopes.users sessions.provider_of_issuer
     user_records.sign_ins connections.dependents passkey_domain.count sign_in_check.similar app_search.session
-    support_sessions.find support_sessions.session
+    support_sessions.find support_sessions.session merges.find
     """,
     "Pages of keys ask all shards on purpose, so that the commands of operators change rows by key.":
       """
     apps.users apps.subjects apps.events rate_limits.page stored_addresses.page search_indexes.texts
     search_indexes.numbers search_indexes.booleans search_indexes.others
-    reencryption.mails reencryption.job_parts reencryption.factors reencryption.tokens reencryption.older_keys reencryption.older_recovery_codes
+    reencryption.mails reencryption.job_parts reencryption.factors reencryption.tokens reencryption.merges reencryption.older_keys reencryption.older_recovery_codes
     """,
     "Pages of expired and unused rows ask all shards on purpose; each row is deleted by its key.":
       """
@@ -30,7 +30,7 @@ import Testing
     maintenance.authorizations_page maintenance.document_versions_page
     maintenance.idempotency_keys_page maintenance.job_parts_page maintenance.mail_tokens_page maintenance.own_changes_page
     maintenance.reservations_page maintenance.sessions_page unused.users unused.devices
-    unused.device_accounts maintenance.additional_subjects_page maintenance.support_codes_page
+    unused.device_accounts maintenance.additional_subjects_page maintenance.support_codes_page maintenance.merges_page
     """,
     "Pages and counts of the outbox ask all shards on purpose; a worker claims a row by its key.":
       """

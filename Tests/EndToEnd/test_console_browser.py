@@ -243,7 +243,8 @@ class Views(ConsoleBrowserCase):
                      f"/users/{user}/sign-in", f"/users/{user}/sessions",
                      f"/users/{user}/devices", f"/devices/{device}", f"/users/{user}/roles",
                      f"/users/{user}/applications",
-                     f"/users/{user}/history", f"/users/{user}/delete", "/roles", "/roles/new", "/apis",
+                     f"/users/{user}/history", f"/users/{user}/delete", f"/users/{user}/merge",
+                     "/roles", "/roles/new", "/apis",
                      "/applications", "/applications/new", f"/applications/{client['id']}",
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
@@ -254,7 +255,7 @@ class Views(ConsoleBrowserCase):
             self.browser.open(f"{self.server}/console/default{path}")
             self.look()
         [administrator] = self.site.dossier("administrator", "list")
-        for path in ["apps", "outbox", "search?q=ada", "administrators", "administrators/new",
+        for path in ["apps", "outbox", "health", "search?q=ada", "administrators", "administrators/new",
                      f"administrators/{administrator['id']}", "me", "confirm", "menu"]:
             self.browser.open(f"{self.server}/console/-/{path}")
             self.look()

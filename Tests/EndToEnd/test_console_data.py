@@ -145,7 +145,7 @@ class Rights(ConsoleCase):
         "/console/default/audit": "viewer", "/console/default/transfer": "admin",
         "/console/default/indexes": "viewer",
         "/console/default/schemas": "viewer", "/console/default/keys": "owner",
-        "/console/-/outbox": "deployment", "/console/-/apps": "viewer",
+        "/console/-/outbox": "deployment", "/console/-/health": "deployment", "/console/-/apps": "viewer",
     }
     ROLES = ["viewer", "support", "admin", "owner", "deployment"]
 

@@ -39,6 +39,8 @@ EXCEPT = {
     "POST /v1/support-sessions": "needs the code of a user",
     "GET /v1/support-sessions/{session}": "needs a session of support",
     "DELETE /v1/support-sessions/{session}": "needs a session of support",
+    "POST /v1/users/{user}/merge": "needs users whom the examples before have not blocked",
+    "POST /v1/merges/{merge}/undo": "needs a merge",
     "POST /v1/mails/{mail}/retry": "needs an email that waits for the relay",
     "DELETE /v1/mails/{mail}": "needs an email that waits for the relay",
 }

@@ -162,6 +162,9 @@ class Pictures(ConsoleBrowserCase):
             "insert into daily_counts (app_id, day, name, value) select app_id, current_date - g, n, "
             "12345 - 50 * g from apps, generate_series(1, 89) g, "
             "unnest('{users,active_users}'::text[]) n where name = 'default'")
+        self.expect(self.register(self.own_email(), "correct horse battery"), 201)
+        self.browser.open(self.server + "/console/default/users")
+        self.assertIn("About 12295 users on ", self.text())
         for path in ["/console/default?days=90", "/console/default?days=7", "/console/default/users",
                      "/console/-/health"]:
             self.browser.open(self.server + path)

@@ -7,7 +7,7 @@ package enum FullTables {
   package static let names = [
     "additional_subjects", "api_keys", "audit", "authentication_flows", "authorizations",
     "consents", "device_accounts", "devices", "document_versions", "documents", "idempotency_keys",
-    "identities", "identity_subjects", "identity_tokens", "job_parts", "mail_outbox", "mail_tokens",
+    "identities", "identity_subjects", "identity_tokens", "job_parts", "mail_outbox", "mail_tokens", "merges",
     "passkeys",
     "passwords", "pictures", "properties", "rate_limits", "recovery_codes", "search_values",
     "second_factors", "sessions", "support_codes", "user_origins", "user_permissions", "user_roles",
@@ -55,6 +55,8 @@ package enum FullTables {
     select id, 'metadata', 1, app, '{"a": 1}', 'user', 10 from made;
     insert into properties (user_id, key, value, version) select id, 'volume', '1', 1 from made;
     insert into pictures (user_id, name, body) select id, id, bytes from made;
+    insert into merges (user_id, merge_id, app_id, other_id, sealed, expires_at)
+    select id, id, app, id, bytes, now() + interval '7 days' from made;
     insert into search_values (user_id, index_id, text_value) select id, id, 'x' from made;
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
     select id, 'verify', bytes, 'x@example.com', now() + interval '1 day' from made;

@@ -92,6 +92,8 @@ import WireKit
       DELETE /v1/users/{user}/picture
       POST /v1/users
       DELETE /v1/users/{user} *
+      POST /v1/users/{user}/merge *
+      POST /v1/merges/{merge}/undo *
       PUT /v1/users/{user}/password *
       PUT /v1/users/{user}/roles/{role}
       DELETE /v1/users/{user}/roles/{role}
@@ -202,6 +204,7 @@ import WireKit
       " /v1/users", " /v1/apps", " /v1/clients", " /v1/resource-servers", " /v1/roles",
       " /v1/keys", " /v1/issuers", " /v1/indexes", " /v1/administrators", " /v1/audit",
       " /v1/rate-limits", " /v1/statistics", " /v1/doctor", " /v1/support-sessions", " /v1/jobs",
+      " /v1/merges",
     ].contains { scenario.route.contains($0) } && !scenario.route.hasSuffix("jwks.json")
       && scenario.route != "PATCH /v1/users/{user}"
       // A session of support is of the administrator who has opened it.

@@ -26,6 +26,15 @@ extension Scenario {
     return [:]
   }
 
+  /// A merge of the neighbor into a user with an address, as `merge`.
+  static let merged: Preparation = {
+    _ = try await member($0)
+    let path = "/v1/users/\($0.user.id)/merge"
+    let body = #"{"from":"\#($0.neighbour.id)"}"#
+    let made = try await $0.expect(200, $0.asOperator(.post, path, body))
+    return ["merge": try made.string("merge_id")]
+  }
+
   /// An abandoned mail, as `mail`.
   static let queuedMail: Preparation = { ["mail": try await $0.world.giveUpMail(of: $0.app)] }
 

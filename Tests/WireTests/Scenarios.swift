@@ -169,6 +169,8 @@ extension Scenario {
       Scenario("POST /v1/users/{user}/email/verify", 200, member),
       Scenario("POST /v1/sign-in-checks", 200, #"{"user_id":"$user"}"#),
       Scenario("GET /v1/search", 200),
+      Scenario("POST /v1/users/{user}/merge", 200, #"{"from":"$neighbour"}"#, member),
+      Scenario("POST /v1/merges/{merge}/undo", 200, merged),
       Scenario(
         "PUT /v1/users/{user}/documents", 200,
         #"{"metadata":{"document":{"a":1},"version":0},"app_metadata":{"document":{},"version":0}}"#

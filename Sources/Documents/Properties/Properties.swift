@@ -223,6 +223,24 @@ extension Properties {
   }
 }
 
+extension Properties {
+  /// Writes the properties of a user that another one lacks for that one, as many as fit in.
+  ///
+  /// The transaction has locked both, and deletes the user who has them.
+  @EventLoop package static func take(
+    from other: UserID, for user: UserID, in transaction: Transaction
+  ) async throws(Failure) {
+    let locked = try await transaction.run(PropertyQueries.lock, user, transaction.principal)
+    let source = try await set(of: other, 0, in: transaction)
+    var target = try await set(
+      of: user, locked.first.orGone(transaction.context), in: transaction)
+    let missing = source.missing(in: target, .bytes)
+    guard missing.count > 0 else { return }
+    try target.apply(.merge(missing))
+    try await write(target, of: user, in: transaction)
+  }
+}
+
 extension PropertySet {
   /// Returns the properties that another set lacks, in the order of keys, as many as fit in.
   fileprivate func missing(in other: PropertySet, _ equality: KeyEquality) -> JSONObject {

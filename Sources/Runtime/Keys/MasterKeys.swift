@@ -290,6 +290,11 @@ struct SealedRows {
       page: "reencryption.job_parts", change: "reencryption.change_job_part",
       removal: "reencryption.remove_job_part"
     ),
+    SealedRows(
+      "merge", "merges", ("user_id", "merge_id"), "sealed", prefix: "merge ", names: .second,
+      page: "reencryption.merges", change: "reencryption.change_merge",
+      removal: "reencryption.remove_merge"
+    ),
     // A token keeps its name when it goes to another user.
     SealedRows(
       "identity_token", "identity_tokens", ("user_id", "token_id"), "sealed", prefix: "token ",

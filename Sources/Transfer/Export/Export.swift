@@ -183,6 +183,10 @@ package enum ExportQueries {
         from documents t where t.user_id = $1 and deleted_at is null
           and ($3::boolean or kind <> 'app_metadata')),
       'document_versions', versions.listed,
+      'merges', (select coalesce(json_agg(json_build_object(
+          'id', merge_id, 'user_id', other_id, 'created_at', created_at, 'expires_at', expires_at)
+          order by created_at), '[]')
+        from merges t where t.user_id = $1),
       'properties', (select coalesce(json_object_agg(key, json_build_object(
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
         from properties t where t.user_id = $1),

@@ -1,7 +1,7 @@
 package import Runtime
 package import EventLoop
 import JSON
-import Postgres
+package import Postgres
 
 /// All users of an app, as lines for an import.
 ///
@@ -90,11 +90,19 @@ package enum UserExportQueries {
 }
 
 extension SQL {
-  /// Builds the lines as text: documents as stored, properties as spelled, nulls only inside
+  /// Builds the lines of users: documents as stored, properties as spelled, nulls only inside
   /// documents.
   fileprivate static func exportedUser(withHashes: SQL) -> SQL {
     """
-    select u.user_id, '{' || btrim(json_strip_nulls(json_build_object(
+    select u.user_id, \(.userLine(of: "u.user_id", withHashes: "\(withHashes)::boolean"))
+    from users u
+    """
+  }
+
+  /// Returns the line of the user `u` for an import; `user` is its id.
+  package static func userLine(of user: SQL, withHashes: SQL) -> SQL {
+    """
+    '{' || btrim(json_strip_nulls(json_build_object(
         'id', u.user_id, 'foreign_id', u.foreign_id, 'email', u.email,
         'email_verified', case when u.email is not null then u.email_verified end,
         'name', u.name, 'given_name', u.given_name, 'family_name', u.family_name,
@@ -103,30 +111,29 @@ extension SQL {
         'blocked', u.blocked_at is not null, 'created_at', u.created_at,
         'last_login_at', u.last_login_at, 'login_count', nullif(u.login_count, 0)))::text, '{}')
       || coalesce((select ',"password_hash":'
-          || case when \(withHashes)::boolean and p.hash <> '*' then to_json(p.hash)::text else 'null' end
-        from passwords p where p.user_id = u.user_id and u.email is not null), '')
+          || case when \(withHashes) and p.hash <> '*' then to_json(p.hash)::text else 'null' end
+        from passwords p where p.user_id = \(user) and u.email is not null), '')
       || coalesce((select ',"identities":' || json_agg(json_strip_nulls(json_build_object(
           'provider', i.provider,
           'subject', case when i.provider not in ('password', 'email') then i.subject end,
           'profile', nullif(i.profile - 'id', '{}'),
-          'password_hash', case when \(withHashes)::boolean then i.password_hash end)) order by i.created_at, i.identity_id)
-        from identities i where i.user_id = u.user_id
+          'password_hash', case when \(withHashes) then i.password_hash end)) order by i.created_at, i.identity_id)
+        from identities i where i.user_id = \(user)
           and i.provider not in ('anonymous', 'api-key', 'passkey')), '')
       || coalesce((select ',"passkeys":' || json_agg(json_strip_nulls(json_build_object(
-          'credential_id', \(.base64URL("k.credential")),
-          'public_key', \(.base64URL("k.public_key")),
-          'user_handle', \(.base64URL("k.user_handle")), 'rp_id', k.rp_id,
+          'credential_id', \(base64URL("k.credential")),
+          'public_key', \(base64URL("k.public_key")),
+          'user_handle', \(base64URL("k.user_handle")), 'rp_id', k.rp_id,
           'sign_count', nullif(k.sign_count, 0), 'backup_eligible', k.backup_eligible,
           'backed_up', k.backed_up, 'transports', string_to_array(nullif(k.transports, ''), ' '),
           'aaguid', encode(k.aaguid, 'hex')::uuid, 'name', k.name, 'created_at', k.created_at,
           'last_used_at', k.last_used_at)) order by k.created_at, k.passkey_id)
-        from passkeys k where k.user_id = u.user_id), '')
+        from passkeys k where k.user_id = \(user)), '')
       || coalesce((select string_agg(',"' || d.kind || '":' || d.body::text, '' order by d.kind)
-        from documents d where d.user_id = u.user_id and d.deleted_at is null), '')
+        from documents d where d.user_id = \(user) and d.deleted_at is null), '')
       || coalesce((select ',"properties":' || json_object_agg(p.key, p.value::json order by p.key)
-        from properties p where p.user_id = u.user_id), '')
+        from properties p where p.user_id = \(user)), '')
       || '}'
-    from users u
     """
   }
 

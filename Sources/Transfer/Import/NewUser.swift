@@ -93,6 +93,21 @@ extension NewUser {
     return try await Profiles.read(of: user, context)
   }
 
+  /// Creates the user in a transaction, which is repeated by `repeating`; the description has no
+  /// plain password.
+  ///
+  /// - Throws: as `create`.
+  @EventLoop package func create(in transaction: Transaction) async throws(Failure) -> UserID {
+    try await Self.write(row, in: transaction)
+  }
+
+  /// Repeats transactions that create users, as `ImportBatch.repeating`.
+  @EventLoop package static func repeating<Outcome>(
+    _ body: @EventLoop () async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    try await ImportBatch.repeating(body)
+  }
+
   @EventLoop private static func write(
     _ row: ImportedUser, in transaction: Transaction
   ) async throws(Failure) -> UserID {

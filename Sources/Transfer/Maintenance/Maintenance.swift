@@ -287,6 +287,11 @@ struct ExpiredRows {
       "additional_subjects", "user_id", "subject", "reserved_until < now()",
       page: "maintenance.additional_subjects_page", deletion: "maintenance.additional_subjects"
     ),
+    // Merges of users that cannot be undone any more.
+    ExpiredRows(
+      "merges", "user_id", "merge_id", "expires_at < now()", page: "maintenance.merges_page",
+      deletion: "maintenance.merges"
+    ),
     ExpiredRows(
       "idempotency_keys", "owner", "key_hash", "expires_at < now()",
       page: "maintenance.idempotency_keys_page", deletion: "maintenance.idempotency_keys"

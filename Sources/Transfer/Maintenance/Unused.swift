@@ -156,6 +156,7 @@ package enum UnusedQueries {
       and not exists (select 1 from pictures t where t.user_id = $1)
       and not exists (select 1 from api_keys t where t.user_id = $1)
       and not exists (select 1 from passkeys t where t.user_id = $1)
+      and not exists (select 1 from merges t where t.user_id = $1)
       and not exists (select 1 from authentication_flows t where t.place = $1)
       and not exists (select 1 from support_codes t where t.user_id = $1)
       and not exists (select 1 from second_factors t where t.user_id = $1)
