@@ -49,6 +49,7 @@ import WireKit
       GET /v1/schemas
       GET /v1/schemas/{kind}
       GET /v1/audit
+      GET /v1/rate-limits
       """
     ),
     (
@@ -128,6 +129,7 @@ import WireKit
       PATCH /v1/connections/{connection}
       DELETE /v1/connections/{connection} *
       POST /v1/connections/{connection}/check
+      POST /v1/mails/test
       POST /v1/indexes
       DELETE /v1/indexes/{index}
       PUT /v1/schemas/{kind}
