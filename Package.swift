@@ -423,8 +423,9 @@ let package = Package(
       name: "ConsoleWire",
       dependencies: [
         "Accounts", "Administration", "ConsolePages", "Delivery", "Encoding", "EventLoop",
-        "Federation", "HTTP", "HostedPages", "JSON", "OpenID", "Outbound", "Pages",
-        "PasswordHashes", "Permissions", "RESTWire", "Records", "Runtime", "Sessions", "Tenancy",
+        "Federation", "HTTP", "HostedPages", "JSON", "Localization", "OpenID", "Outbound", "Pages",
+        "PasswordHashes", "Permissions", "RESTWire", "RateLimiting",
+        "Records", "Runtime", "Sessions", "Tenancy",
         "WireKit",
       ],
       swiftSettings: domain

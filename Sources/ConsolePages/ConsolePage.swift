@@ -24,6 +24,8 @@ package struct ConsolePage: Sendable {
   package var commands: [String] = []
   /// Whether the page shows times, and so names their zone.
   package var hasTimes = false
+  /// Whether the page shows frames of this server.
+  package var hasFrames = false
 
   package init(_ title: String, heading: Markup? = nil, section: ConsoleSection? = nil) {
     self.title = title
@@ -98,11 +100,13 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case connections
   case settings
   case branding
+  case mail
   case schemas
   case indexes
   case keys
   case apps
   case outbox
+  case limits
 
   package var label: String {
     switch self {
@@ -114,6 +118,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .connections: "Connections"
     case .settings: "Settings"
     case .branding: "Branding"
+    case .mail: "Emails"
     case .schemas: "Schemas"
     case .indexes: "Indexes"
     case .keys: "Signing keys"
@@ -121,19 +126,20 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .support: "Support access"
     case .apps: "Apps"
     case .outbox: "Outbox"
+    case .limits: "Limits"
     }
   }
 
   /// Whether the section is about the deployment, and not about one app.
-  package var isOfDeployment: Bool { self == .apps || self == .outbox }
+  package var isOfDeployment: Bool { [.apps, .outbox, .limits].contains(self) }
 
   /// The heading above the section and its neighbors; nil for the first ones.
   var group: String? {
     switch self {
     case .overview, .users, .roles, .audit, .support: nil
     case .applications, .apis, .connections: "Sign-in"
-    case .settings, .branding, .schemas, .indexes, .keys: "App"
-    case .apps, .outbox: "Deployment"
+    case .settings, .branding, .mail, .schemas, .indexes, .keys: "App"
+    case .apps, .outbox, .limits: "Deployment"
     }
   }
 }

@@ -19,6 +19,8 @@ struct ConsoleRequest {
   var body: JSON?
   /// The version that the resource must have.
   var version: Int?
+  /// The app, on a page of the deployment.
+  var app: String?
 
   init(_ method: HTTP.Method, _ path: String...) { self.init(method, path) }
 
@@ -55,7 +57,7 @@ extension ConsoleVisit {
     // Audit events name the browser.
     var fields: [FieldName: String] = [:]
     for name in Self.passed { fields[name] = call.request.field(name) }
-    fields[.app] = app
+    fields[.app] = request.app ?? app
     if request.body != nil {
       let type: MediaType = request.method == .patch ? .mergePatch : .json
       fields[.contentType] = type.rawValue

@@ -17,7 +17,8 @@ package struct ConsoleWire: Wire {
       AccessPages.routes + StartPages.routes + OverviewPages.routes + UserListPages.routes
       + UserPages.routes + UserSignInPages.routes + UserRolePages.routes + DocumentPages.routes
       + PropertyPages.routes + ApplicationPages.routes + RecordSections.routes
-      + SettingPages.routes + AuditPages.routes + SupportPages.routes
+      + SettingPages.routes + SettingPlan.routes + BrandingPages.routes
+      + MailPages.routes + LimitPages.routes + AuditPages.routes + SupportPages.routes
       + DeploymentPages.routes
     return (AssetPages.routes + pages).map { route in
       route.ofPage { (call) async throws(Failure) in
@@ -34,9 +35,11 @@ package struct ConsoleWire: Wire {
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 
   @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
-    ConsoleResponses.page(
+    var response = ConsoleResponses.page(
       ConsoleResponses.failure(failure, request: "\(call.request.id)"),
       ConsoleResponses.status(of: failure))
+    if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
+    return response
   }
 
   package func page(for failure: Failure, at prefix: String) -> WebServerPage {
@@ -82,10 +85,12 @@ enum ConsoleResponses {
     response(shell.plainHTML(page), status)
   }
 
-  static func response(_ html: String, _ status: Status) -> Response {
+  static func response(
+    _ html: String, _ status: Status, hasFrames: Bool = false
+  ) -> Response {
     var response = Response(status)
     response.body = Array(html.utf8)
-    response.add(.strict)
+    response.add(hasFrames ? .withFrames : .strict)
     response.add(line: "Cross-Origin-Opener-Policy: same-origin\r\n")
     return response
   }

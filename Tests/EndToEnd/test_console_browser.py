@@ -176,10 +176,10 @@ class Views(ConsoleBrowserCase):
                      "/applications", "/applications/new", f"/applications/{client['id']}",
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
-                     "/settings/branding", "/audit", "/indexes", "/schemas", "/keys", "/menu"]:
+                     "/branding", "/mail", "/support", "/audit", "/indexes", "/schemas", "/keys", "/menu"]:
             self.browser.open(f"{self.server}/console/default{path}")
             self.look()
-        for path in ["apps", "outbox"]:
+        for path in ["apps", "outbox", "limits"]:
             self.browser.open(f"{self.server}/console/-/{path}")
             self.look()
         # A conflict.

@@ -136,7 +136,9 @@ class Rights(ConsoleCase):
         "/console/default/settings": "viewer", "/console/default/settings/account": "viewer",
         "/console/default/audit": "viewer", "/console/default/indexes": "viewer",
         "/console/default/schemas": "viewer", "/console/default/keys": "owner",
+        "/console/default/branding": "viewer", "/console/default/mail": "viewer",
         "/console/-/outbox": "deployment", "/console/-/apps": "viewer",
+        "/console/-/limits": "viewer",
     }
     ROLES = ["viewer", "support", "admin", "owner", "deployment"]
 
@@ -243,7 +245,7 @@ class Records(ConsoleCase):
         self.assertEqual(page.status, 422)
         self.assertEqual(len(page.errors), 1, page.errors)
         page = visitor.submit(path, password_min_length="12")
-        self.assertIn("Saved: password_min_length.", page.text)
+        self.assertIn("Saved: password_min_length.", visitor.submit("/apply").text)
         self.addCleanup(self.site.set_app, password_min_length=8)
         self.assertEqual(self.site.dossier("app", "show")["settings"]["password_min_length"], 12)
 
