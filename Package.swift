@@ -428,7 +428,7 @@ let package = Package(
       dependencies: [
         "Accounts", "Administration", "ConsolePages", "Encoding", "EventLoop", "HTTP",
         "HostedPages", "JSON", "OpenID", "Outbound", "Pages", "PasswordHashes", "RESTWire",
-        "Records", "Runtime", "Sessions", "Tenancy", "WireKit",
+        "RateLimiting", "Records", "Runtime", "Sessions", "Tenancy", "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -444,8 +444,8 @@ let package = Package(
       name: "ConsoleWire",
       dependencies: [
         "Administration", "ConsoleKit", "ConsolePages", "ConsoleUsers", "Delivery", "Encoding",
-        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "OpenID", "Pages", "Permissions",
-        "Records", "Runtime", "Sessions", "Tenancy", "WireKit",
+        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "OpenID",
+        "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy", "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -463,7 +463,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Administration", "ConsoleWire", "Federation",
+        "Administration", "ConsoleKit", "Federation",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",

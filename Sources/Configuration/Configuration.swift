@@ -3,7 +3,7 @@ import Administration
 import AppServicesWire
 package import ArgumentParser
 import BreachedPasswords
-import ConsoleWire
+import ConsoleKit
 import Delivery
 import Federation
 import Documents

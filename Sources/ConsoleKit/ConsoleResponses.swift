@@ -44,10 +44,10 @@ package enum ConsoleResponses {
     response(shell.plainHTML(page), status)
   }
 
-  package static func response(_ html: String, _ status: Status) -> Response {
+  package static func response(_ html: String, _ status: Status, hasFrames: Bool = false) -> Response {
     var response = Response(status)
     response.body = Array(html.utf8)
-    response.add(.strict)
+    response.add(hasFrames ? .withFrames : .strict)
     response.add(line: "Cross-Origin-Opener-Policy: same-origin\r\n")
     return response
   }

@@ -23,6 +23,8 @@ package struct ConsoleState {
     case action, page, form
     /// A sign-in that waits for its code.
     case flow
+    /// Settings that a page previews: a merge patch.
+    case draft
     /// The page to which a sign-in leads.
     case next
     /// The link of a new administrator, with the address, the authenticator and its new codes.

@@ -8,6 +8,7 @@ import JSON
 import OpenID
 package import Pages
 import PasswordHashes
+import RateLimiting
 package import Runtime
 import Tenancy
 import Sessions
@@ -46,11 +47,15 @@ package enum ConsoleOutcome {
   /// Finds the session of the browser.
   ///
   /// - Returns: nil if it has none that is live.
-  /// - Throws: `.databaseUnavailable`.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   package init?(_ call: Call) async throws(Failure) {
     guard let cookie = Cookie.value(of: Self.cookie, in: call.request.field(.cookie)),
       let session = try await ConsoleSessions.find(cookie, call.context)
     else { return nil }
+    let limit = RateLimit(
+      "console", of: [session.administrator.id.text], burst: Self.requests, in: .seconds(60),
+      isReported: false, call.context.keys.master)
+    try await RateLimitSet([limit], call.context).spend()
     self.call = call
     self.session = session
     app = call.captures["app"]
@@ -62,6 +67,9 @@ package enum ConsoleOutcome {
     (self.call, self.session, app) = (call, session, nil)
     state = ConsoleState()
   }
+
+  /// The most requests of an administrator in a minute.
+  private static let requests = 600
 
   // MARK: Cookies
 
@@ -124,6 +132,17 @@ package enum ConsoleOutcome {
       } catch {
         return visit.response(to: error, back: nil)
       }
+    }
+  }
+
+  /// Returns the route of content that a page shows, such as a preview in a frame.
+  package nonisolated static func content(
+    _ pattern: String, _ summary: String,
+    _ read: @escaping Finding<Response>
+  ) -> Route {
+    Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
+      guard let visit = try await ConsoleVisit(call) else { return AccessPages.signIn(call, to: 0) }
+      return try await read(visit)
     }
   }
 
@@ -259,7 +278,8 @@ package enum ConsoleOutcome {
     }
     var frame = frame
     frame.query = FormValues(call.request.query)?["q"] ?? ""
-    return ConsoleResponses.response(ConsoleResponses.shell.html(page, in: frame), status)
+    return ConsoleResponses.response(
+      ConsoleResponses.shell.html(page, in: frame), status, hasFrames: page.hasFrames)
   }
 
   package func response(to outcome: ConsoleOutcome) throws(Failure) -> Response {

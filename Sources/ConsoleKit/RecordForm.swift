@@ -84,6 +84,14 @@ package struct RecordForm {
     }
   }
 
+  /// Returns the names of the columns with their values, for those who may not change them.
+  package func definitions(_ values: JSONObject?) -> Markup {
+    Part.definitions(
+      columns.map { column in
+        (column.name, Part.name(Self.text(of: values?[column.name] ?? .null, column.rule)))
+      })
+  }
+
   /// The words of names that people write in capital letters.
   private static let initials = [
     "api": "API", "apis": "APIs", "cors": "CORS", "ip": "IP", "jwks": "JWKS", "jwt": "JWT",

@@ -24,6 +24,8 @@ package struct ConsolePage: Sendable {
   package var commands: [String] = []
   /// Whether the page shows times, and so names their zone.
   package var hasTimes = false
+  /// Whether the page shows frames of this server.
+  package var hasFrames = false
 
   package init(_ title: String, heading: Markup? = nil, section: ConsoleSection? = nil) {
     self.title = title
@@ -102,6 +104,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case settings
   case branding
   case customData = "custom-data"
+  case mail
   case schemas
   case indexes
   case keys
@@ -109,6 +112,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case administrators
   case outbox
   case health
+  case limits
 
   package var label: String {
     switch self {
@@ -122,6 +126,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .settings: "Settings"
     case .branding: "Branding"
     case .customData: "Custom data"
+    case .mail: "Emails"
     case .schemas: "Schemas"
     case .indexes: "Indexes"
     case .keys: "Signing keys"
@@ -131,6 +136,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .administrators: "Administrators"
     case .outbox: "Outbox"
     case .health: "Health"
+    case .limits: "Limits"
     }
   }
 
@@ -143,8 +149,8 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     switch self {
     case .overview, .users, .roles, .transfer, .audit, .support: nil
     case .applications, .apis, .connections: "Sign-in"
-    case .settings, .branding, .customData, .schemas, .indexes, .keys: "App"
-    case .apps, .administrators, .outbox, .health: Self.deployment
+    case .settings, .branding, .mail, .customData, .schemas, .indexes, .keys: "App"
+    case .apps, .administrators, .outbox, .health, .limits: Self.deployment
     }
   }
 }

@@ -108,6 +108,11 @@ package enum Part {
       """
   }
 
+  /// Returns a frame with a preview, which takes neither focus nor clicks.
+  package static func frame(_ path: LocalPath, title: String) -> Markup {
+    #"<iframe class="preview" src="\#(path.text)" title="\#(title)" inert tabindex="-1"></iframe>"#
+  }
+
   // MARK: Forms
 
   /// Returns fields of a form that belong together.

@@ -1,3 +1,4 @@
+import ConsoleKit
 package import WireKit
 
 /// The pages about users: lists, searches, jobs, and all tabs of a user.

@@ -27,6 +27,10 @@ package struct ConsoleWire: Wire {
       ApplicationPages.routes,
       RecordSections.routes,
       SettingPages.routes,
+      SettingPlan.routes,
+      BrandingPages.routes,
+      MailPages.routes,
+      LimitPages.routes,
       CustomDataPages.routes,
       AuditPages.routes,
       DeploymentPages.routes,
@@ -47,9 +51,11 @@ package struct ConsoleWire: Wire {
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 
   @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
-    ConsoleResponses.page(
+    var response = ConsoleResponses.page(
       ConsoleResponses.failure(failure, request: "\(call.request.id)"),
       ConsoleResponses.status(of: failure))
+    if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
+    return response
   }
 
   package func page(for failure: Failure, at prefix: String) -> WebServerPage {

@@ -19,10 +19,8 @@ import WireKit
       (visit) async throws(Failure) in try await show(visit)
     },
     ConsoleVisit.form(
-      "/console/{app}/settings/{subject}", limit: 262_144, "Change the settings of a subject", save),
-    ConsoleVisit.lead("/console/{app}/branding", "Lead to the settings of the look") { visit in
-      .redirect(visit.path("settings", "branding"))
-    },
+      "/console/{app}/settings/{subject}", limit: 262_144,
+      "List the changes of a subject before they are applied", check),
   ]
 
   /// The part of the settings that a subject has.
@@ -30,6 +28,14 @@ import WireKit
     let name: String
     let label: String
     let columns: [Column]
+
+    /// The section of the navigation that has the page of the subject.
+    var section: ConsoleSection { name.hasSameBytes(as: "branding") ? .branding : .settings }
+
+    /// Returns the path of the page of the subject.
+    @EventLoop func path(_ visit: ConsoleVisit) -> LocalPath {
+      section == .branding ? visit.path("branding") : visit.path("settings", name)
+    }
   }
 
   /// Labels of the parts whose names say too little.
@@ -55,8 +61,11 @@ import WireKit
     }
   }
 
-  private static func subject(_ visit: ConsoleVisit) throws(Failure) -> Subject {
-    let name = visit.call.text("subject")
+  static func subject(_ visit: ConsoleVisit) throws(Failure) -> Subject {
+    try subject(visit, named: visit.call.text("subject"))
+  }
+
+  static func subject(_ visit: ConsoleVisit, named name: String) throws(Failure) -> Subject {
     guard let subject = subjects(visit).first(where: { $0.name == name }) else { throw .notFound }
     return subject
   }
@@ -73,7 +82,7 @@ import WireKit
     for subject in subjects(visit) {
       let changed = subject.columns.map(\.name).filter(chosen.contains)
       table.rows.append([
-        Part.link(subject.label, to: visit.path("settings", subject.name)),
+        Part.link(subject.label, to: subject.path(visit)),
         "\(changed.joined(separator: ", "))", "\(subject.columns.count)",
       ])
     }
@@ -89,14 +98,17 @@ import WireKit
   ) async throws(Failure) -> ConsolePage {
     let subject = try subject(visit)
     let answer = try await visit.read("apps", visit.place)
-    let section: ConsoleSection = subject.name == "branding" ? .branding : .settings
-    var page = ConsolePage(subject.label, section: section)
+    var page = ConsolePage(subject.label, section: subject.section)
     page.back = ConsoleLink("Settings", to: visit.path("settings"))
     page.mistakes = mistakes
     let values = answer.json["settings"]?.object
     let form = RecordForm(columns: subject.columns)
+    if let changed = try await changed(visit, subject, answer) {
+      page.hasTimes = true
+      page.body = [changed]
+    }
     if visit.right >= .admin {
-      page.body = [
+      page.body.append(
         Part.card(
           nil,
           Part.form(
@@ -104,23 +116,11 @@ import WireKit
             isWide: true,
             """
             \(form.fields(values, typed).markup(mistakes))\
-            \(Part.buttons(Part.submit("Save changes")))
-            """))
-      ]
+            \(Part.buttons(Part.submit("Check the changes")))
+            """)))
     } else {
-      page.body = [
-        Part.card(
-          nil,
-          Part.definitions(
-            subject.columns.map { column in
-              (
-                column.name,
-                Part.name(RecordForm.text(of: values?[column.name] ?? .null, column.rule))
-              )
-            }))
-      ]
+      page.body.append(Part.card(nil, form.definitions(values)))
     }
-    page.body.append(Part.paragraph("A change takes effect within 10 seconds.", isMuted: true))
     let names = subject.columns.map(\.name)
     page.body.append(
       try await ObjectHistory.card("app_change", visit) { detail in
@@ -130,36 +130,71 @@ import WireKit
     return page
   }
 
-  private static func save(
+  /// Returns the settings that differ from their defaults, each with its last change and a reset.
+  ///
+  /// - Returns: nil if all have their defaults.
+  private static func changed(
+    _ visit: ConsoleVisit, _ subject: Subject, _ app: ConsoleAnswer
+  ) async throws(Failure) -> Markup? {
+    let chosen = app.json["chosen"]?.array?.compactMap(\.string) ?? []
+    let columns = subject.columns.filter { column in
+      chosen.contains { $0.hasSameBytes(as: column.name) }
+    }
+    guard !columns.isEmpty else { return nil }
+    let events = try await visit.read(
+      "audit", query: [("action", "app_change"), ("limit", "100")])
+    var table = ConsoleTable(
+      "Changed from the default",
+      [.init("Setting"), .init("Value"), .init("Default", isMinor: true), .init("Last change")]
+        + (visit.right >= .admin ? [.init("Action")] : []))
+    for column in columns {
+      let last = events.items.first { $0["detail"]?["settings"]?[column.name] != nil }
+      var row = [
+        Part.identifier(column.name),
+        text(app.json["settings"]?[column.name] ?? .null, column), text(column.usual, column),
+        last.map {
+          "\(Part.time($0["at"]?.string)) \(Part.name($0["actor"]?.string ?? ""))" as Markup
+        } ?? Part.muted("not among the last 100 changes"),
+      ]
+      if visit.right >= .admin {
+        let target = visit.target(
+          visit.path("settings", subject.name, "reset"), [HiddenField("setting", column.name)])
+        row.append(Part.button("Reset", target))
+      }
+      table.rows.append(row)
+    }
+    return "<h2>Changed from the default</h2>\(table.markup)"
+  }
+
+  private static func text(_ value: JSON, _ column: Column) -> Markup {
+    let text = column.has(.secret) ? "…" : RecordForm.text(of: value, column.rule)
+    return text.isEmpty ? Part.muted("empty") : Part.name(text.excerpt(100))
+  }
+
+  /// Shows the plan of the changes, which nothing has stored yet.
+  private static func check(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
+    guard visit.right >= .admin else { throw .roleInsufficient }
     let subject = try subject(visit)
     let answer = try await visit.read("apps", visit.place)
     let fields = RecordForm(columns: subject.columns)
     let values = answer.json["settings"]?.object
-    let (patch, mistakes) = fields.patch(form, values)
+    var (changes, mistakes) = fields.patch(form, values)
+    mistakes += DraftApp(answer, with: changes, visit).mistakes
     guard mistakes.isEmpty else {
       return .refused(try await show(visit, form, mistakes: mistakes), .unprocessable)
     }
-    let next = visit.path("settings", subject.name)
-    guard patch.count > 0 else { return .done(next, "Nothing has changed.") }
+    guard changes.count > 0 else { return .done(subject.path(visit), "Nothing has changed.") }
     guard form.version == answer.version else {
       let first = Mistake(
         "The app has changed since you opened this page. Nothing was saved; check the values and "
           + "save again.")
       return .refused(
         try await show(
-          visit, form, mistakes: [first] + fields.differences(of: patch, from: values)),
+          visit, form, mistakes: [first] + fields.differences(of: changes, from: values)),
         .preconditionFailed)
     }
-    var request = ConsoleRequest(.patch, "apps", visit.place)
-    (request.body, request.version) = (["settings": .object(patch)], answer.version)
-    let names = subject.columns.map(\.name)
-    let pointers = Dictionary(uniqueKeysWithValues: names.map { ("/settings/\($0)", $0) })
-    return try await visit.submit(request, names, naming: pointers) { _ in
-      .done(next, "Saved: \(patch.keys.joined(separator: ", ")).")
-    } orShow: { (mistakes) async throws(Failure) in
-      try await show(visit, form, mistakes: mistakes)
-    }
+    return .refused(SettingPlan.page(visit, subject, changes, answer), .ok)
   }
 }

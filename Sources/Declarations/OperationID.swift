@@ -97,6 +97,7 @@ enum OperationID {
     "PUT /v1/roles/{role}/permissions/{resource_server}": "roles.setPermissions",
     "PUT /v1/users/{user}/permissions/{resource_server}": "users.setPermissions",
     "POST /v1/keys/rotate": "keys.rotate",
+    "POST /v1/mails/test": "mails.sendTest",
     "POST /v1/mails/retry": "mails.retryAll",
     "POST /v1/mails/{mail}/retry": "mails.retry",
     "DELETE /v1/me/support-sessions": "me.endSupportSessions",

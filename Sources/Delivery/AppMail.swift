@@ -169,7 +169,7 @@ package enum MailKind: CaseIterable, Sendable {
   }
 
   /// The default subject and text.
-  var texts: (subject: MessageKey, text: MessageKey) {
+  package var texts: (subject: MessageKey, text: MessageKey) {
     switch self {
     case .token(.verify): (.verifyMailSubject, .verifyMailText)
     case .token(.reset): (.resetMailSubject, .resetMailText)

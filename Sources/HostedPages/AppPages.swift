@@ -45,6 +45,9 @@ import WireKit
     return app.hosts.first(where: Self.isName) ?? host ?? "Dossier"
   }
 
+  /// Returns the pages of an app whose settings may not be stored yet.
+  func preview(of app: App) -> PagesOfApp { PagesOfApp(app, named: usualName(of: app), languages) }
+
   /// Returns the pages of an app; makes new ones if its settings have changed.
   func pages(of app: App) -> PagesOfApp {
     if let entry = known[app.id], entry.version == app.version { return entry.pages }
@@ -97,8 +100,14 @@ extension AppPages: MailDesign {
   package func html(of mail: QueuedMail, for app: AppID, _ context: RequestContext)
     async throws(Failure) -> String
   {
-    let app = try await context.apps.app(app)
-    return pages(of: app).renderer.html(
+    pages(of: try await context.apps.app(app)).html(of: mail)
+  }
+}
+
+extension PagesOfApp {
+  /// Returns the HTML part of a mail.
+  func html(of mail: QueuedMail) -> String {
+    renderer.html(
       Mail(
         subject: mail.message.subject, text: mail.message.text, language: mail.language,
         secret: mail.secret, label: mail.label

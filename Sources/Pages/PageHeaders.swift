@@ -31,10 +31,7 @@ package struct PageHeaders: Sendable, Hashable {
       ancestors = message.origin.text
     }
     var images = ["'self'"]
-    let logo = branding.logo
-    for source in [logo?.light, logo?.dark, branding.icon].compactMap(\.self) {
-      images.append(source)
-    }
+    images.append(sourcesOf: branding)
     for source in page.images { images.append(source) }
     contentSecurityPolicy = Self.policy(
       scripts: scripts, images: images, connects: page.loadsData, forms: forms,
@@ -47,18 +44,34 @@ package struct PageHeaders: Sendable, Hashable {
   /// The fields of such pages.
   package static let strict = PageHeaders(strictPolicy)
 
+  /// The fields of pages that also show frames of this server.
+  package static let withFrames = PageHeaders(policy(frames: true))
+
+  /// The fields of the HTML part of an email, which has its styles in its elements.
+  package static let mail = PageHeaders(
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
+      + "frame-ancestors 'self'; sandbox")
+
+  /// The fields of a page with this look that a page of this server shows in a frame.
+  package static func preview(of branding: Branding) -> PageHeaders {
+    var images = ["'self'"]
+    images.append(sourcesOf: branding)
+    return PageHeaders(policy(images: images, forms: ["'none'"], ancestors: "'self'"))
+  }
+
   private init(_ contentSecurityPolicy: String) {
     self.contentSecurityPolicy = contentSecurityPolicy
   }
 
   private static func policy(
     scripts: [String] = ["'self'"], images: [String] = ["'self'"], connects: Bool = true,
-    forms: [String]? = ["'self'"], ancestors: String = "'none'"
+    forms: [String]? = ["'self'"], ancestors: String = "'none'", frames: Bool = false
   ) -> String {
     var directives = [
       "default-src 'none'", "style-src 'self'", "script-src \(scripts.joined(separator: " "))",
       "img-src \(images.joined(separator: " "))",
     ]
+    if frames { directives.append("frame-src 'self'") }
     if connects { directives.append("connect-src 'self'") }
     if let forms { directives.append("form-action \(forms.joined(separator: " "))") }
     directives += ["base-uri 'none'", "frame-ancestors \(ancestors)"]
@@ -67,6 +80,12 @@ package struct PageHeaders: Sendable, Hashable {
 }
 
 extension [String] {
+  /// Appends the origins of the images of a look.
+  fileprivate mutating func append(sourcesOf branding: Branding) {
+    let logo = branding.logo
+    for source in [logo?.light, logo?.dark, branding.icon].compactMap(\.self) { append(source) }
+  }
+
   /// Appends the origin of an image on another server, once.
   fileprivate mutating func append(_ source: ImageSource) {
     guard let origin = source.destination.origin?.text, !contains(origin) else { return }

@@ -1,6 +1,9 @@
+import Accounts
+import Administration
 import Declarations
 import Representations
 import Delivery
+import RateLimiting
 import Runtime
 import EventLoop
 import HTTP
@@ -18,6 +21,23 @@ import WireKit
       let page = try await Outbox.page(after: query.cursor(), count: query.limit, call.context)
       return query.response(page, call, \.json)
     }.needing(.deployment),
+    Operation(
+      .post, "/v1/mails/test", access: .operator, takes: .body(.json(limit: 4_096), test),
+      gives: [.noContent], refuses: [.mailNotConfigured, .tooManyAttempts],
+      summary:
+        "Send an email of the app with example values; an administrator gets it at the own address"
+    ) { (call, kind, language, email) async throws(Failure) in
+      _ = try call.namedApp
+      let email = try await recipient(email, call.context)
+      let address = try await EmailAddress(email, call.context)
+      try await RateLimitSet([.mailsDaily(to: address.key, call.context)], call.context).spend()
+      guard let kind = MailKind(named: kind) else {
+        let names = MailKind.allCases.map(\.name).joined(separator: ", ")
+        throw .invalid([FieldError("/kind", "choice", "A kind must be one of \(names).")])
+      }
+      try await call.context.sendExample(of: kind, to: email, in: language)
+      return Response(.noContent)
+    },
     Operation(
       .post, "/v1/mails/retry", access: .operator, gives: [.ok(.mailCount)],
       summary: "Try all mail again at once, including abandoned mail"
@@ -38,6 +58,32 @@ import WireKit
       return Response(.noContent)
     }.needing(.deployment),
   ]
+
+  private nonisolated static let test = Fields(
+    "MailTest", "An email to send with example values.",
+    .text("kind", .text.saying("as the settings name it").like(.string("reset"))),
+    .optional(.text("language", .text.saying("a language tag").like(.string("de")))),
+    .optional(.text("email", .address))
+  ).like(["kind": "reset", "language": "de", "email": "ada@example.org"])
+
+  /// Returns the recipient of a test.
+  private static func recipient(
+    _ email: String?, _ context: RequestContext
+  ) async throws(Failure) -> String {
+    if let administrator = context.principal.administrator {
+      guard email == nil else {
+        throw .invalid([
+          FieldError("/email", "fixed", "An administrator gets a test at the own address.")
+        ])
+      }
+      return try await AdministratorRecord.email(of: administrator.id, context)
+    }
+    guard let email else {
+      throw .invalid([FieldError("/email", "missing", "Say who gets the test.")])
+    }
+    try EmailAddress.check(email, context)
+    return email
+  }
 
   private static func response(_ count: Int) -> Response {
     let body: JSON = ["mails": .number(JSONNumber(count))]

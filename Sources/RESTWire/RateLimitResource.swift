@@ -13,10 +13,17 @@ import WireKit
 @EventLoop enum RateLimitResource {
   nonisolated static let operations: [Operation] = [
     Operation(
+      .get, "/v1/rate-limits", access: .operator, gives: [.ok(.throttled)],
+      summary: "List the rate limits of an app that refuse attempts now, the last refusal first"
+    ) { (call) async throws(Failure) in
+      _ = try call.namedApp
+      return Response(.ok, list: try await RateLimits.throttled(call.context), \.json)
+    },
+    Operation(
       .post, "/v1/rate-limits/reset", access: .operator,
       takes: .body(.json(limit: 4_096), selection), gives: [.ok(.resetCount)],
       summary: "Reset the rate limits of a user, an address, a network, or all of the app", reset
-    ).needing(.support)
+    ).needing(.support),
   ]
 
   private nonisolated static let selection = Fields(
@@ -72,7 +79,26 @@ import WireKit
   }
 }
 
+extension ThrottledCaller {
+  fileprivate var json: JSON {
+    [
+      "limit": .string(limit), "network": .string(network),
+      "refused_at": .string(refusedAt.text), "ends_at": .string(endsAt.text),
+    ]
+  }
+}
+
 extension Shape {
+  fileprivate static let throttled = Shape.list(
+    of: .object([
+      "limit": .text.saying("the name of the limit").like("login-network"),
+      "network": .network.saying("an address of the network"),
+      "refused_at": .time(Example.visited).saying("when it last recorded a refusal"),
+      "ends_at": .time(Example.played).saying("when attempts are possible again, at the latest"),
+    ]).named("ThrottledCaller", "A rate limit that refuses attempts now."),
+    atMost: 1_000
+  )
+
   fileprivate static let network = Shape.text.saying("an IP address").like("198.51.100.7")
 
   fileprivate static let resetCount = Shape.object(["reset": .count.like(3)])

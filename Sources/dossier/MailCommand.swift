@@ -10,7 +10,7 @@ struct MailCommand: ParsableCommand {
       The workers try each mail again with growing pauses, for a day or until the code in it expires. \
       A mail that the relay rejects permanently stays in the list until then, and is not tried again.
       """,
-    subcommands: [List.self, Retry.self, Delete.self]
+    subcommands: [List.self, Retry.self, Delete.self, Test.self]
   )
 
   struct List: ParsableCommand {
@@ -38,6 +38,27 @@ struct MailCommand: ParsableCommand {
 
     func run() throws {
       mail.options.send(.post, "/v1/mails/\(mail.mail.map { "\(segment($0))/" } ?? "")retry")
+    }
+  }
+
+  struct Test: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Sends an email of an app with example values, to see its texts and its look.")
+    @OptionGroup var options: AppOptions
+
+    @Option(help: "The language; by default that of the app.")
+    var language: String?
+
+    @Argument(help: "verify, reset, restore, taken, unknown, change or code.")
+    var kind: String
+
+    @Argument(help: "The address that gets it.")
+    var email: String
+
+    func run() throws {
+      var body = JSONObject([("kind", .string(kind)), ("email", .string(email))])
+      body["language"] = language.map(JSON.string)
+      options.send(.post, "/v1/mails/test", .json(.object(body)))
     }
   }
 

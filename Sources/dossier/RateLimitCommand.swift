@@ -6,8 +6,19 @@ import JSON
 struct RateLimitCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rate-limit", abstract: "Rate limits, which refuse too many attempts (429).",
-    subcommands: [Reset.self]
+    subcommands: [List.self, Reset.self]
   )
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the rate limits of an app that refuse attempts now.")
+    @OptionGroup var options: AppOptions
+
+    func run() throws {
+      options.send(
+        .get, "/v1/rate-limits", columns: ["limit", "network", "refused_at", "ends_at"])
+    }
+  }
 
   struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -110,7 +110,7 @@ private let singleStatements: [any PreparedStatement] = [
   UserPermissionQueries.count, UserRoleQueries.list, UserRoleQueries.users, UserRoleQueries.assign,
   UserRoleQueries.count, UserRoleQueries.remove, AttemptLiftQueries.own, AttemptLiftQueries.refused,
   AttemptLiftQueries.forget, AttemptLiftQueries.page, AttemptQueries.spend, AttemptQueries.ahead,
-  AttemptQueries.giveBack, AuditQueries.page, AuditLogQueries.user, AuditLogQueries.known,
+  AttemptQueries.giveBack, ThrottledQueries.refusals, AuditQueries.page, AuditLogQueries.user, AuditLogQueries.known,
   AuditLogQueries.apps, AuditLogQueries.app, AuditLogQueries.after, AuditLogQueries.event,
   EventQueries.record, AuditLogQueries.nextAction, EventQueries.recorded, EventQueries.exports,
   EventQueries.recordOnce, AppKeys.load, KeyringQueries.create, MasterKeysQueries.list,

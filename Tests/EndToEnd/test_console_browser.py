@@ -248,14 +248,14 @@ class Views(ConsoleBrowserCase):
                      "/applications", "/applications/new", f"/applications/{client['id']}",
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
-                     "/settings/branding", "/custom-data", "/transfer", "/audit",
+                     "/branding", "/mail", "/support", "/custom-data", "/transfer", "/audit",
                      "/audit?network=nothing", "/indexes", "/schemas", "/schemas/metadata", "/keys",
                      "/menu", "/search?q=ada", "/users?filter=metadata.a", "/sign-in-check",
                      f"/sign-in-check?user={user}"]:
             self.browser.open(f"{self.server}/console/default{path}")
             self.look()
         [administrator] = self.site.dossier("administrator", "list")
-        for path in ["apps", "outbox", "health", "search?q=ada", "administrators", "administrators/new",
+        for path in ["apps", "outbox", "health", "limits", "search?q=ada", "administrators", "administrators/new",
                      f"administrators/{administrator['id']}", "me", "confirm", "menu"]:
             self.browser.open(f"{self.server}/console/-/{path}")
             self.look()

@@ -145,7 +145,9 @@ class Rights(ConsoleCase):
         "/console/default/audit": "viewer", "/console/default/transfer": "admin",
         "/console/default/indexes": "viewer",
         "/console/default/schemas": "viewer", "/console/default/keys": "owner",
+        "/console/default/branding": "viewer", "/console/default/mail": "viewer",
         "/console/-/outbox": "deployment", "/console/-/health": "deployment", "/console/-/apps": "viewer",
+        "/console/-/limits": "viewer",
     }
     ROLES = ["viewer", "support", "admin", "owner", "deployment"]
 
@@ -252,7 +254,7 @@ class Records(ConsoleCase):
         self.assertEqual(page.status, 422)
         self.assertEqual(len(page.errors), 1, page.errors)
         page = visitor.submit(path, password_min_length="12")
-        self.assertIn("Saved: password_min_length.", page.text)
+        self.assertIn("Saved: password_min_length.", visitor.submit("/apply").text)
         self.addCleanup(self.site.set_app, password_min_length=8)
         self.assertEqual(self.site.dossier("app", "show")["settings"]["password_min_length"], 12)
 

@@ -31,6 +31,32 @@ import Testing
     }
   }
 
+  @Test func `a preview names the contrast of each derived color`() throws {
+    let yellow = try #require(Color("#ffdd00"))
+    let found = Palette.light(brand: yellow).contrasts
+    #expect(found.filter(\.isEnough).count == 4)
+    #expect(found.map { $0.color.text } == ["#000000", "#000000", "#7a6a00", "#7a6a00"])
+    #expect(found.map { Int($0.ratio * 100) }[0] == 1_559)
+    for color in Self.colors {
+      for palette in [Palette.light(brand: color), .dark(brand: color)] {
+        #expect(palette.contrasts.filter(\.isEnough).count == 4, "\(color.text)")
+      }
+    }
+  }
+
+  @Test func `the stylesheet of a preview has one scheme`() {
+    let branding = Branding(name: "Northwind", color: Color("#ffdd00"))
+    for scheme in ColorScheme.allCases {
+      let text = Stylesheet(branding, in: scheme).text
+      #expect(text.contains("color-scheme: \(scheme.rawValue);"))
+      #expect(!text.contains("prefers-color-scheme"))
+      let palette: Palette =
+        scheme == .dark ? .dark(brand: branding.color) : .light(brand: branding.color)
+      #expect(text.contains("--bg: \(palette.background.text);"))
+      #expect(text.contains("--field: \(palette.field.text);"))
+    }
+  }
+
   @Test(arguments: [nil, "#ffdd00", "#000000", "#ffffff", "#1f57c3"])
   func `texts and edges have their contrast in both schemes`(brand: String?) {
     let color = brand.flatMap(Color.init)

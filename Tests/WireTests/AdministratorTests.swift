@@ -51,6 +51,7 @@ import WireKit
       GET /v1/schemas/{kind}
       GET /v1/audit
       GET /v1/statistics
+      GET /v1/rate-limits
       """
     ),
     (
@@ -141,6 +142,7 @@ import WireKit
       POST /v1/jobs/{job}/start *
       DELETE /v1/jobs/{job} *
       GET /v1/jobs/{job}/results *
+      POST /v1/mails/test
       POST /v1/indexes
       DELETE /v1/indexes/{index}
       PUT /v1/schemas/{kind}

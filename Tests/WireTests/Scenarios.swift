@@ -217,6 +217,8 @@ extension Scenario {
     Scenario("GET /v1/mails", 200),
     Scenario("POST /v1/mails/retry", 200),
     Scenario("POST /v1/mails/{mail}/retry", 200, queuedMail),
+    Scenario("POST /v1/mails/test", 204, #"{"kind":"code","email":"ada@example.com"}"#),
+    Scenario("GET /v1/rate-limits", 200),
     Scenario("DELETE /v1/mails/{mail}", 204, queuedMail),
     Scenario("POST /v1/rate-limits/reset", 200, #"{"all":true}"#),
     Scenario("POST /v1/support-sessions", 201, #"{"code":"$spoken","reason":"help"}"#) {

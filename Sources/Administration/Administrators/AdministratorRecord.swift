@@ -184,6 +184,16 @@ extension AdministratorRecord {
     }
   }
 
+  /// Returns the address of an administrator.
+  ///
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  @EventLoop package static func email(
+    of administrator: UserID, _ context: RequestContext
+  ) async throws(Failure) -> String {
+    let context = try await context.inAppOfAdministrators()
+    return try await table.find(administrator.text, of: nil, context).record.email
+  }
+
   @EventLoop static func note(
     _ action: String, _ administrator: UserID, _ detail: JSONObject, in transaction: Transaction
   ) {

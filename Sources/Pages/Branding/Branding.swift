@@ -31,6 +31,16 @@ package struct Branding: Sendable {
     }
   }
 
+  /// Returns the look with the logo of one scheme, for a page that has only this scheme.
+  package func shown(in scheme: ColorScheme) -> Branding {
+    guard scheme == .dark, let dark = logo?.dark else {
+      return Branding(
+        name: name, logo: logo.map { Logo(light: $0.light) }, icon: icon, color: color,
+        radius: radius)
+    }
+    return Branding(name: name, logo: Logo(light: dark), icon: icon, color: color, radius: radius)
+  }
+
   /// The radius of the corners of buttons and fields.
   package struct CornerRadius: Sendable, Hashable {
     package let pixels: Int

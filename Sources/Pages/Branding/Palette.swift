@@ -1,8 +1,13 @@
+/// A color scheme of browsers.
+package enum ColorScheme: String, CaseIterable, Sendable { case light, dark }
+
 /// The colors of one scheme, light or dark.
 package struct Palette: Sendable {
   package let background: Color
   package let surface: Color
   package let hover: Color
+  /// The ground of fields.
+  package let field: Color
   package let text: Color
   package let muted: Color
   package let line: Color
@@ -41,6 +46,7 @@ package struct Palette: Sendable {
     background: Color(0xf6, 0xf7, 0xf9),
     surface: .white,
     hover: Color(0xee, 0xf0, 0xf3),
+    field: .white,
     text: Color(0x14, 0x17, 0x1c),
     muted: Color(0x55, 0x5c, 0x67),
     line: Color(0xe1, 0xe4, 0xe9),
@@ -62,6 +68,7 @@ package struct Palette: Sendable {
     background: Color(0x0d, 0x10, 0x14),
     surface: Color(0x15, 0x19, 0x1f),
     hover: Color(0x20, 0x26, 0x2e),
+    field: Color(0x0d, 0x10, 0x14),
     text: Color(0xee, 0xf0, 0xf4),
     muted: Color(0xa5, 0xad, 0xb9),
     line: Color(0x2a, 0x31, 0x3b),
@@ -78,6 +85,35 @@ package struct Palette: Sendable {
     accentBorder: Color(0x3f, 0x6f, 0xe4),
     onAccent: .white
   )
+
+  /// The contrast of a color that is derived from that of the app.
+  package struct Contrast: Sendable {
+    package let name: String
+    package let color: Color
+    /// The lowest contrast with the colors beside it.
+    package let ratio: Double
+    /// The contrast that it needs.
+    package let least: Double
+
+    package var isEnough: Bool { ratio >= least }
+
+    fileprivate init(_ name: String, _ color: Color, on grounds: [Color], least: Double) {
+      (self.name, self.color, self.least) = (name, color, least)
+      ratio = grounds.map { color.contrast(with: $0) }.min() ?? 1
+    }
+  }
+
+  /// The contrasts of all colors that are derived from that of the app.
+  ///
+  /// - Source: WCAG 2.2, sections 1.4.3 and 1.4.11.
+  package var contrasts: [Contrast] {
+    [
+      Contrast("Label of a button", onAccent, on: [accent], least: 4.5),
+      Contrast("Label under the pointer", onAccent, on: [accentHover], least: 4.5),
+      Contrast("Edge of a button", accentBorder, on: [background, surface], least: 3),
+      Contrast("Link", link, on: grounds, least: 4.5),
+    ]
+  }
 
   // MARK: Derivation
 

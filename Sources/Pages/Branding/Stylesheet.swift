@@ -29,6 +29,21 @@ package struct Stylesheet: Sendable {
     version = AssetVersion.of(text)
   }
 
+  /// Creates the stylesheet of an app's hosted pages in one color scheme, for a preview.
+  package init(_ branding: Branding, in scheme: ColorScheme) {
+    let palette: Palette =
+      scheme == .dark ? .dark(brand: branding.color) : .light(brand: branding.color)
+    text = """
+      :root {
+        color-scheme: \(scheme.rawValue);
+      \(Self.properties(palette))
+        --radius: \(branding.radius.pixels)px;
+      }
+
+      """ + Self.base + Self.pages
+    version = AssetVersion.of(text)
+  }
+
   /// The rules of every page of this server, in any layout.
   private static let base = String(decoding: PackageResources.base_css, as: UTF8.self)
   /// The rules of the hosted pages.
@@ -37,7 +52,8 @@ package struct Stylesheet: Sendable {
   private static func properties(_ palette: Palette) -> String {
     let properties: [(String, Color)] = [
       ("bg", palette.background), ("surface", palette.surface), ("hover", palette.hover),
-      ("text", palette.text), ("muted", palette.muted), ("line", palette.line),
+      ("field", palette.field), ("text", palette.text), ("muted", palette.muted),
+      ("line", palette.line),
       ("control", palette.control), ("focus", palette.link), ("link", palette.link),
       ("accent", palette.accent), ("accent-hover", palette.accentHover),
       ("accent-border", palette.accentBorder), ("on-accent", palette.onAccent),
