@@ -361,7 +361,7 @@ let package = Package(
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "EventLoop", "HTTP", "JSON", "Encoding", "OpenID", "Operators", "Pages", "WireKit",
+        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "WireKit",
         "Outbound",
       ],
       swiftSettings: domain

@@ -113,6 +113,11 @@ package import WireKit
     return path
   }
 
+  /// Returns the page above one that asks before an action.
+  private static func parent(of page: LocalPath) -> LocalPath {
+    checked(page.text.split(separator: "/").dropLast().map { "/\($0)" }.joined())
+  }
+
   private static func next(_ call: Call) -> LocalPath {
     checked(FormValues(call.request.query)?["next"])
   }
@@ -245,7 +250,12 @@ package import WireKit
           visit.target(
             confirmPath, [HiddenField("next", next.text)] + [kept].compactMap(\.self)),
           isWide: true,
-          "\(fields.markup(mistakes))\(Part.buttons(Part.submit("Confirm")))")),
+          """
+          \(fields.markup(mistakes))\
+          \(Part.buttons(
+            Part.submit("Confirm"),
+            Part.link("Cancel", to: kept == nil ? parent(of: next) : next, style: .secondary)))
+          """)),
     ]
     return page
   }

@@ -44,7 +44,9 @@ package enum ConsoleResponses {
     response(shell.plainHTML(page), status)
   }
 
-  package static func response(_ html: String, _ status: Status, hasFrames: Bool = false) -> Response {
+  package static func response(_ html: String, _ status: Status, hasFrames: Bool = false)
+    -> Response
+  {
     var response = Response(status)
     response.body = Array(html.utf8)
     response.add(hasFrames ? .withFrames : .strict)

@@ -9,7 +9,7 @@ import Pages
 import Runtime
 import WireKit
 
-/// What an app has beside its users: search indexes, schemas of documents, and signing keys.
+/// The other data of an app: search indexes, schemas of documents, and signing keys.
 @EventLoop enum StoragePages {
   nonisolated static let routes = [
     ConsoleVisit.page("/console/{app}/indexes", "List the search indexes") {

@@ -55,7 +55,7 @@ struct JobCommand: ParsableCommand {
       help: "With app-services: users verified their addresses by mail.")
     var areEmailsVerified = false
 
-    @Argument(help: "What the job does: a change of users, export or import.")
+    @Argument(help: "A change of users, export or import.")
     var work: String
 
     func validate() throws {

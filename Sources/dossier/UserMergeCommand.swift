@@ -25,13 +25,13 @@ extension UserCommand {
     @Argument(help: "The other user's id or email address.")
     var other: String
 
-    @Option(help: "What becomes of the metadata that both have: keep, take or merge.")
+    @Option(help: "Keeps, takes or merges the metadata that both have.")
     var metadata: UserMerges.Choice = .merge
 
-    @Option(help: "What becomes of the app metadata that both have: keep, take or merge.")
+    @Option(help: "Keeps, takes or merges the app metadata that both have.")
     var appMetadata: UserMerges.Choice = .merge
 
-    @Option(help: "What becomes of the custom data that both have: keep, take or merge.")
+    @Option(help: "Keeps, takes or merges the custom data that both have.")
     var customData: UserMerges.Choice = .merge
 
     @Flag(help: "Only shows both users, and the documents after the merge.")

@@ -95,7 +95,7 @@ class Door(ConsoleCase):
         body = page.body.decode()
         style = self.visitor.open(re.search(r'href="(/console/-/assets/[^"]+css)"', body)[1])
         script = self.visitor.open(re.search(r'src="(/console/-/assets/[^"]+js)"', body)[1])
-        self.assertLessEqual(len(style.body), 20_000)
+        self.assertLessEqual(len(style.body), 24 * 1_024)
         self.assertLessEqual(len(script.body), 12_000)
         self.assertIn("immutable", style.headers["Cache-Control"])
 

@@ -231,7 +231,7 @@ class Emails(SettingsCase):
                    what="the test")
         self.refused(12, "mail", "test", "nothing", email)
         self.refused(12, "mail", "test", "reset", "nonsense")
-        # The token of a test is none.
+        # The token of a test is not valid.
         answer = self.post("/v1/password/reset", {
             "token": "ds_reset_example", "password": "correct horse battery"})
         self.assertGreaterEqual(answer.status, 400)

@@ -7,7 +7,8 @@ package enum FullTables {
   package static let names = [
     "additional_subjects", "api_keys", "audit", "authentication_flows", "authorizations",
     "consents", "device_accounts", "devices", "document_versions", "documents", "idempotency_keys",
-    "identities", "identity_subjects", "identity_tokens", "job_parts", "mail_outbox", "mail_tokens", "merges",
+    "identities", "identity_subjects", "identity_tokens", "job_parts", "mail_outbox", "mail_tokens",
+    "merges",
     "passkeys",
     "passwords", "pictures", "properties", "rate_limits", "recovery_codes", "search_values",
     "second_factors", "sessions", "support_codes", "user_origins", "user_permissions", "user_roles",

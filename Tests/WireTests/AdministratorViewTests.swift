@@ -41,7 +41,7 @@ import WireKit
     let seen = try await Self.details(of: "user_view", cast, by: support)
     let expected = ["documents", "history", "identities", "sessions"]
     #expect(seen == expected.map { ["part": .string($0)] })
-    // The user's profile is none of them, nor what a client reads.
+    // Neither the profile of the user nor what a client reads counts.
     let viewer = Self.administrator(.viewer)
     #expect(await cast.world.ask(cast.question(.get, path), by: viewer).status == 200)
     #expect(try await Self.details(of: "user_view", cast, by: viewer).isEmpty)

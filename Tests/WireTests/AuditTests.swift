@@ -13,7 +13,8 @@ import WireKit
 
   /// The scenarios of all writes by API clients.
   static let writes = Scenario.all.filter {
-    $0.route.contains(" /v1/users") && !$0.route.hasPrefix("GET ")
+    ($0.route.contains(" /v1/users") || $0.route.contains(" /v1/merges"))
+      && !$0.route.hasPrefix("GET ")
   }
 
   /// A route that only reads; its body keeps the address of a user out of logs.

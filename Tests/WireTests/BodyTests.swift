@@ -84,8 +84,8 @@ import WireKit
     let operation = RESTWire.chapters.flatMap(\.operations).first {
       $0.route.name == scenario.route
     }
-    // The app chooses the members of documents, properties and schemas.
-    let free = ["metadata", "custom-data", "properties", "{kind}", "{key}", "picture"]
+    // The app chooses the members of documents, properties and schemas. Parts of imports are bytes.
+    let free = ["metadata", "custom-data", "properties", "{kind}", "{key}", "picture", "{part}"]
     guard let operation, !free.contains(where: operation.route.pattern.hasSuffix) else { return }
     let cast = try await TestService.shared.value.get().cast()
     let question = try await entered(scenario, cast).question

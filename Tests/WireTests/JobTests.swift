@@ -167,7 +167,7 @@ import Testing
       let results = await place.results(id)
       let own = results.first { $0["id"]?.string == place.users[0] }
       #expect(own?["outcome"] == "done", "\(action): \(results)")
-      // A user of another app is none of this one.
+      // A user of another app does not belong to this one.
       let foreign = results.first { $0["id"]?.string == other.users[0] }
       #expect(foreign?["error"] == "not_found", "\(action): \(results)")
       #expect(foreign?["outcome"] == (action == "delete" ? "skipped" : "failed"))

@@ -78,8 +78,10 @@ extension Scenario {
     },
     Scenario("GET /v1/users/{user}/permissions", 200),
     Scenario("GET /v1/users/{user}/consents", 200),
-    // The user has allowed the client nothing.
-    Scenario("DELETE /v1/users/{user}/consents/{client}", 404, program),
+    Scenario("DELETE /v1/users/{user}/consents/{client}", 204) { cast in
+      try await cast.world.allow(cast.program.id, by: cast.user.id)
+      return ["client": cast.program.id]
+    },
     Scenario(
       "PUT /v1/users/{user}/permissions/{resource_server}", 204, #"{"scopes":["read:orders"]}"#, api
     ),

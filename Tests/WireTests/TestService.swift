@@ -193,6 +193,8 @@ import WireKit
       select new_object_id(), app_id, 'reset', '', now() + interval '1 hour', null
       from apps where name = $1 returning mail_id
       """)
+    static let allow = Statement<NoRow, String, String>(
+      "wire.allow", "insert into consents (user_id, client_id, scope) values ($1, $2, 'openid')")
     static let entries = Statement<Int, String, String>(
       "wire.entries",
       """
@@ -256,6 +258,11 @@ import WireKit
   /// Queues a mail that is abandoned, since the relay has refused it permanently, and returns its id.
   func giveUpMail(of app: String) async throws -> String {
     try await administration.write(Queries.giveUpMail, app).first ?? ""
+  }
+
+  /// Stores that a user has allowed a client something.
+  func allow(_ client: String, by user: String) async throws {
+    _ = try await administration.write(Queries.allow, user, client)
   }
 
   /// Returns the number of audit events of an API client.

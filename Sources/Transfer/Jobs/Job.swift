@@ -138,7 +138,7 @@ struct JobProgress: Sendable {
   var isDry = false
   /// Whether the users of the filter are in the input.
   var isCollected = false
-  /// What is done: users, or bytes of the input.
+  /// How many users, or bytes of the input, are done.
   var done = 0
   /// The whole; nil if it is not known.
   var total: Int?
