@@ -171,7 +171,7 @@ package import WireKit
     for event in events {
       var row: [Markup] = [
         Part.identifier(event["action"]?.string ?? ""), Part.time(event["at"]?.string),
-        Part.name(event["actor"]?.string ?? ""),
+        Part.name(actor(of: event)),
       ]
       if let path {
         let user = event["user_id"]?.string
@@ -187,6 +187,12 @@ package import WireKit
       table.rows.append(row)
     }
     return table.markup
+  }
+
+  /// Returns who did it in words; the operator works on the command line.
+  private static func actor(of event: JSON) -> String {
+    let actor = event["actor"]?.string ?? ""
+    return actor == "operator" ? "operator (command line)" : actor
   }
 
   private static func details(_ detail: JSON) -> Markup {

@@ -3,7 +3,7 @@ import EventLoop
 package import HTTP
 import HostedPages
 package import Pages
-import Runtime
+package import Runtime
 package import WireKit
 
 /// A page that asks before an action which cannot be taken back, and lists what follows.
@@ -71,19 +71,22 @@ extension ConsoleVisit {
   ///
   /// - Parameters:
   ///   - pattern: the path.
+  ///   - right: the right without which the page is refused, as the action is by its operation.
   ///   - isRecent: whether the administrator must have authenticated within the last minutes.
   ///   - summary: what the action does.
   ///   - ask: returns the question.
   ///   - work: returns the response to a confirmed form.
   /// - Returns: the routes.
   package nonisolated static func asked(
-    _ pattern: String, isRecent: Bool = false, _ summary: String,
+    _ pattern: String, for right: AdministratorRight, isRecent: Bool = false, _ summary: String,
     ask: @escaping Finding<ConsoleQuestion>,
     _ work: @escaping Handling<FormValues, ConsoleOutcome>
   ) -> [Route] {
     [
       page(pattern, isRecent: isRecent, "Ask before the form: \(summary)") {
-        (visit) async throws(Failure) in try await ask(visit).page(visit)
+        (visit) async throws(Failure) in
+        guard visit.right >= right else { throw .roleInsufficient }
+        return try await ask(visit).page(visit)
       },
       form(pattern, isRecent: isRecent, summary) { (visit, form) async throws(Failure) in
         let question = try await ask(visit)

@@ -90,7 +90,7 @@ import WireKit
     let mayChange = visit.right >= .support
     if mayChange {
       page.actions = [
-        Part.button("Remove from all devices", visit.target(visit.userPath("devices", "remove")))
+        Part.button("Forget all devices", visit.target(visit.userPath("devices", "remove")))
       ]
     }
     var columns: [ConsoleTable.Column] = [
@@ -136,7 +136,7 @@ import WireKit
     if mayChange, !users.isEmpty {
       page.actions = [
         Part.button("Sign out all", visit.target(visit.path("devices", id, "sign-out"))),
-        Part.button("Remove all users", visit.target(visit.path("devices", id, "remove"))),
+        Part.button("Forget all users here", visit.target(visit.path("devices", id, "remove"))),
       ]
     }
     page.body = [

@@ -93,7 +93,11 @@ struct DocumentForm {
     let fields = entries.map { entry in
       ConsoleField(
         entry.document.field, entry.document.label, .json, value: entry.text,
-        hint: "\(entry.document.hint)"
+        hint: """
+          \(entry.document.hint) \(Part.link(
+            "Versions of \(entry.document.field)",
+            to: visit.userPath(entry.document.rawValue, "versions")))
+          """
       ).with(mistakes).markup
     }
     // Enter and Ctrl+S press the first button, which must not be one that fills the form.

@@ -81,9 +81,6 @@ import WireKit
     let user = try await visit.read("users", visit.userID).json
     var page = UserPages.page(of: user, .customData, visit)
     page.mistakes = mistakes
-    page.actions = [
-      Part.link("Versions", to: visit.userPath("custom-data", "versions"), style: .secondary)
-    ]
     page.body = [documents.card(nil, to: visit.userPath("custom-data"), visit, mistakes)]
     page.commands = [
       "dossier api GET /v1/users/\(visit.userID)/custom-data --app \(visit.place)"

@@ -78,7 +78,12 @@ import WireKit
         Part.empty(
           "Nothing in \(place) has this id, address, name or phone number. Text inside a word is not "
             + "searched.",
-          visit.app.map { Part.link("All users", to: .console($0, "users"), style: .secondary) })
+          visit.app.map {
+            Part.link(
+              "Look for addresses that are almost the same",
+              to: .console($0, "sign-in-check", query: [("user", text)]),
+              style: .secondary)
+          })
       ]
     }
     return .refused(page, .ok)

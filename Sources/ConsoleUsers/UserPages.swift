@@ -34,7 +34,9 @@ import WireKit
       },
       ConsoleVisit.page("\(path)/history", "List what happened to a user", history),
     ]
-    + ConsoleVisit.asked("\(path)/delete", isRecent: true, "Delete a user", ask: deletion) {
+    + ConsoleVisit.asked(
+      "\(path)/delete", for: .admin, isRecent: true, "Delete a user", ask: deletion
+    ) {
       (visit, _) async throws(Failure) in try await delete(visit)
     }
 

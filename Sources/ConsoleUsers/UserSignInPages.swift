@@ -54,7 +54,7 @@ import WireKit
       },
     ]
     + ConsoleVisit.asked(
-      "\(path)/sign-in/factors", isRecent: true, "Remove the second factors of a user"
+      "\(path)/sign-in/factors", for: .admin, isRecent: true, "Remove the second factors of a user"
     ) { visit in
       ConsoleQuestion(
         title: "Remove the second factors", section: .users,
@@ -71,7 +71,8 @@ import WireKit
       return .done(
         visit.userPath("sign-in"), "The second factors are removed, and an email reports it.")
     }
-    + ConsoleVisit.asked("\(path)/sessions/end-all", "End all sessions of a user") { visit in
+    + ConsoleVisit.asked("\(path)/sessions/end-all", for: .support, "End all sessions of a user") {
+      visit in
       ConsoleQuestion(
         title: "End all sessions", section: .users,
         back: ConsoleLink("Sessions", to: visit.userPath("sessions")),
@@ -220,9 +221,11 @@ import WireKit
     if mayEnd { columns.append(.init("Action")) }
     var table = ConsoleTable("Sessions", columns)
     for item in list.items {
-      let agent = item["agent"]?.string ?? "Unknown"
+      let agent = item["agent"]?.string
+      let names = agent.map(BrowserName.init)
+      let label = [names?.program, names?.system].compactMap(\.self).joined(separator: ", ")
       var row: [Markup] = [
-        Part.name(agent.count > 60 ? "\(agent.prefix(60))…" : agent),
+        #"<span title="\#(agent ?? "")">\#(Part.name(label.isEmpty ? "Unknown" : label))</span>"#,
         item["device_id"]?.string.map {
           #"<a href="\#(visit.path("devices", $0).text)">\#(Part.identifier($0))</a>"# as Markup
         } ?? "",

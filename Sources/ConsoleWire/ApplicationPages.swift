@@ -44,7 +44,7 @@ import WireKit
       ) { (visit) async throws(Failure) in try await start(visit) }
     ]
     + ConsoleVisit.asked(
-      "/console/{app}/applications/{record}/secret", isRecent: true,
+      "/console/{app}/applications/{record}/secret", for: .owner, isRecent: true,
       "Replace the secret of an application"
     ) { (visit) async throws(Failure) in
       let client = try await pages.read(visit).json

@@ -64,7 +64,8 @@ import WireKit
       },
     ]
       + ConsoleVisit.asked(
-        "\(path)/{record}/delete", isRecent: true, "Delete the \(words.one)", ask: deletion
+        "\(path)/{record}/delete", for: .admin, isRecent: true, "Delete the \(words.one)",
+        ask: deletion
       ) { (visit, _) async throws(Failure) in try await delete(visit) }
   }
 
@@ -220,7 +221,9 @@ import WireKit
     }
     var facts = fixed.compactMap { column -> (label: String, value: Markup)? in
       guard let value = record[column.name]?.string else { return nil }
-      return (labels[column.name] ?? column.name, Part.identifier(value))
+      let label = labels[column.name] ?? column.name
+      if case .choice = column.rule.kind { return (label, Part.name(value)) }
+      return (label, Part.identifier(value))
     }
     facts.append(("Created", Part.time(record["created_at"]?.string)))
     if let secret = visit.state.values[.secret] {

@@ -328,7 +328,7 @@ class Users(ConsoleCase):
         self.shows(visitor.submit("/new", name="Nightly", kind="machine"), asks, status=403)
         path = f"/console/default/applications/{client['id']}"
         visitor.open(path)
-        self.shows(visitor.submit(path, scopes="read:users\nupdate:users"), asks, status=403)
+        self.shows(visitor.submit(path, **{"scopes:update:users": "true"}), asks, status=403)
         visitor.open(f"/console/default/users/{user}")
         self.shows(visitor.submit("/profile", email=self.new_address()), asks, status=403)
         # Other changes of them do not.
@@ -347,7 +347,7 @@ class Users(ConsoleCase):
         visitor.open("/console/default/applications/new")
         page = visitor.submit("/new", name="Reports", kind="machine")
         self.assertIn("The secret is shown only now.", page.text)
-        path = page.path
+        path = page.path.split("?")[0]
         secret = page.body.decode().partition("<code>")[2].partition("<")[0]
         page = self.confirmed(visitor, f"{path}/secret")
         self.assertIn("The old secret is refused from now on.", page.text)

@@ -123,7 +123,7 @@ class Auth0(ConsoleBrowserCase):
         self.assertIn("Created Metadata sample", self.text())
         # Copy the domain and the client id.
         facts = {item.find_element("css selector", "dt").text: item.find_element(
-            "css selector", "dd").text for item in self.browser.all(".definitions > div")}
+            "css selector", "dd :first-child").text for item in self.browser.all(".definitions > div")}
         domain, client = facts["Domain"], facts["Client ID"]
         self.assertRegex(domain, r"^[\w.]+(:\d+)?$")
         # Paste the callback and logout URLs, and save.
