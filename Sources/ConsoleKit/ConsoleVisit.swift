@@ -59,6 +59,10 @@ package enum ConsoleOutcome {
     self.call = call
     self.session = session
     app = call.captures["app"]
+    if let app {
+      let found = try await call.context.apps.app(named: app, host: nil)
+      guard session.administrator.mayUse(found.id) else { throw .unknownApp }
+    }
     state = ConsoleState(of: call, session: session.session.text)
   }
 

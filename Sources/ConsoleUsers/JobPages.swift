@@ -139,7 +139,7 @@ import WireKit
       """
       \(Part.paragraph("Imports, exports and their results need your password and a code."))\
       \(Part.link(
-        "Confirm that it is you", to: .console("confirm", query: [("next", next.text)]),
+        "Confirm that it is you", to: .console("-", "confirm", query: [("next", next.text)]),
         style: .primary))
       """)
   }

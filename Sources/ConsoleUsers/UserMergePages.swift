@@ -230,7 +230,7 @@ import WireKit
     return """
       <section class="card danger-zone"><h2>Merge</h2>\
       <p>\(Part.name(name)) is deleted, with its sessions, API keys, passkeys, second factors and \
-      picture. For 7 days, you can undo the merge: the user then exists again, without sessions.</p>\
+      picture. For 7 days, you can undo the merge: the user then exists again, without sessions and password.</p>\
       \(merge)</section>
       """
   }
@@ -270,7 +270,7 @@ import WireKit
     let user = try await visit.send(request).json["user_id"]?.string ?? ""
     return .done(
       .console(visit.place, "users", user),
-      "The merge is undone. This user exists again, without sessions.")
+      "The merge is undone. This user exists again, without sessions and password.")
   }
 
   /// Returns the merges of the last seven days that are not undone.

@@ -102,6 +102,10 @@ import Transfer
       throw .mergeNotPossible("A guest cannot take over a user with identities.")
     }
     try UserLinks.check(found, main)
+    guard !plan.weakens else {
+      throw .mergeNotPossible(
+        "The other user has a second factor, and the user that stays has none.")
+    }
     let versions = try await transaction.run(MergeQueries.versions, other)
     guard versions == plan.versionsOfOther else { throw .preconditionFailed(current: 0) }
     try await Identities.requireNoRestore(of: user, in: transaction)
@@ -133,6 +137,8 @@ import Transfer
   }
 
   /// Creates a user again who was merged into another one, without its sessions and API keys.
+  ///
+  /// The user has no password either: the former one may have been replaced since.
   ///
   /// The identities go back to the user; the data that the other one has got stays there too.
   /// - Returns: the user, with its former id.
@@ -259,6 +265,12 @@ private struct MergePlan {
     return .object(grants)
   }
 
+  /// Whether the other user's ways to sign in would need no second factor any more.
+  var weakens: Bool {
+    func count(_ party: JSON) -> Int { party["second_factors"]?.number?.int ?? 0 }
+    return count(other) > 0 && count(user) == 0
+  }
+
   /// The profile of the other user.
   var profile: JSON { other["profile"] ?? [:] }
 
@@ -350,7 +362,7 @@ package enum MergeQueries {
   static let line = Statement<UnparsedText, UserID>(
     "merges.line",
     """
-    select \(.userLine(of: "$1", withHashes: "true")) from users u where u.user_id = $1
+    select \(.userLine(of: "$1", withHashes: "false")) from users u where u.user_id = $1
     """)
 
   /// Fills members of the profile that a user lacks.

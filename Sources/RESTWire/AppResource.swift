@@ -60,6 +60,11 @@ import WireKit
     ),
   ]
 
+  /// The settings that lead users, links of emails or passkeys to another host.
+  private static let sensitive = [
+    "allowed_origins", "email_link_base_url", "passkey_origins", "passkey_rp_id",
+  ]
+
   private static func patch(
     _ call: Call, _ settings: JSONObject?, _ hosts: [String]?
   ) async throws(Failure) -> Response {
@@ -67,7 +72,12 @@ import WireKit
       try call.requireAccess(to: await Apps.record(of: call.text("app"), call.context).id)
     }
     var change = AppChange()
-    if let settings { change.settings = settings }
+    if let settings {
+      if settings.contains(where: { sensitive.contains(String($0.key)) }) {
+        try call.requireRecent()
+      }
+      change.settings = settings
+    }
     if let hosts {
       // A host leads browsers of users here, so it is no setting of one app.
       try call.context.require(.deployment)

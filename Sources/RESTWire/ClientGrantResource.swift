@@ -34,7 +34,7 @@ import WireKit
         scopes, of: client(in: call), at: call.captured("resource_server"), call.context
       )
       return Response(isNew ? .created : .ok, json: grant.json.serialized())
-    },
+    }.needing(stepUp: true),
     Operation(
       .delete, "/v1/clients/{client}/grants/{resource_server}", access: .operator,
       gives: [.noContent], summary: "Remove the scopes of a client at an API"

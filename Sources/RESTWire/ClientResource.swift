@@ -10,13 +10,15 @@ import WireKit
 
 /// `/v1/clients`, for the operator.
 @EventLoop enum ClientResource {
+  /// The members by which a client gets no more than it has.
+  private nonisolated static let harmless = [
+    "name", "description", "disabled", "logo_url", "terms_url", "privacy_url",
+  ]
+
   nonisolated static let operations: [Operation] =
     RecordResource<ClientRecord>.operations(
-      // These give a program a secret, or more that it may do with the one it has.
-      sensitive: { members in
-        let kind = members["kind"]?.string.flatMap(ClientKind.init)
-        return kind?.isPublic == false || members["scopes"] != nil
-      },
+      // All others lead users or tokens elsewhere, or give a program more power.
+      sensitive: { members in members.contains { !harmless.contains(String($0.key)) } },
       change: ClientRecord.changeEndingSessions, delete: ClientRecord.deleteEndingSessions) + [
       Operation(
         .post, "/v1/clients/{client}/secret", access: .operator, gives: [.ok(ClientRecord.made)],

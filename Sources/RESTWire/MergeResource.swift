@@ -62,8 +62,12 @@ import WireKit
     choices[.metadata] = metadata
     choices[.appMetadata] = appMetadata
     choices[.customData] = customData
+    let user: UserID = try call.captured("user")
     let report = try await UserMerges.run(
-      other, into: call.captured("user"), choices, isDry: isDry ?? false, call.context)
+      other, into: user, choices, isDry: isDry ?? false, call.context)
+    for party in [user, other] {
+      try await Audit.recordView(of: .documents, of: party, call.context)
+    }
     let body: JSON = [
       "merge_id": JSON(report.id?.text), "user": report.user, "other": report.other,
       "documents": .object(report.documents),

@@ -201,8 +201,10 @@ enum RecordResources {
         try call.context.checkIdentifier(identifier, of: app)
       }
     }, keeping: [.providedAPI])
-  static let issuers = RecordResource<IssuerRecord>.operations()
+  // Whoever speaks for an issuer or a connection signs users in.
+  static let issuers = RecordResource<IssuerRecord>.operations(sensitive: { _ in true })
   static let connections = RecordResource<ConnectionRecord>.operations(
+    sensitive: { _ in true },
     delete: ConnectionRecord.deleteIfUnused, forcing: ConnectionRecord.delete,
     keeping: [.connectionInUse])
   static let roles = RecordResource<RoleRecord>.operations()

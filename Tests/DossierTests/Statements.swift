@@ -113,7 +113,7 @@ private let singleStatements: [any PreparedStatement] = [
   AttemptQueries.giveBack, ThrottledQueries.refusals, AuditQueries.page, AuditLogQueries.user,
   AuditLogQueries.known, AuditLogQueries.apps, AuditLogQueries.app, AuditLogQueries.after,
   AuditLogQueries.event, EventQueries.record, AuditLogQueries.nextAction, EventQueries.recorded,
-  EventQueries.exports, EventQueries.recordOnce, AppKeys.load, KeyringQueries.create,
+  EventQueries.recordOnce, AppKeys.load, KeyringQueries.create,
   MasterKeysQueries.list, MasterKeysQueries.add, MasterKeysQueries.sealedKeys,
   ReencryptionQueries.forgetOthers, ReencryptionQueries.since, ReencryptionQueries.olderKeys,
   ReencryptionQueries.olderClients, ReencryptionQueries.olderRecoveryCodes, PrincipalQueries.live,

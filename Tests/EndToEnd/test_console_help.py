@@ -224,6 +224,7 @@ class Audit(ConsoleCase):
         self.site.create_app("changes")
         visitor.open("/console/changes/settings/limit")
         visitor.submit("/limit", sign_ins_per_user="77")
+        visitor.submit("/apply")
         page = visitor.open("/console/changes/settings/limit")
         self.assertIn("What changed?", page.text)
         self.assertIn("app_change", page.text)

@@ -90,9 +90,9 @@ class Console(JobCase, ConsoleCase):
         admin = self.administrator("admin")
         admin.open("/console/default/transfer")
         self.site.sql("update sessions set authenticated_at = authenticated_at - interval '11 minutes'")
-        # The form leads to the page of the confirmation, and nothing has begun.
+        # The form waits for the confirmation, and nothing has begun.
         before = self.site.sql("select count(*) from jobs")
-        self.shows(admin.submit("/transfer/export"), "Confirm that it is you")
+        self.shows(admin.submit("/transfer/export"), "Confirm that it is you", status=403)
         self.assertEqual(self.site.sql("select count(*) from jobs"), before)
         page = admin.open("/console/default/transfer")
         self.assertIn("Confirm that it is you", page.links)

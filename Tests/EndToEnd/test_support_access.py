@@ -270,7 +270,7 @@ class Console(SupportCase):
         self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' "
                       "where style = 'console'")
         page = support.submit("/support", code=self.code(grant), reason=REASON)
-        self.shows(page, "Confirm that it is you")
+        self.shows(page, "Confirm that it is you", status=403)
 
     def test_a_reason_is_shown_as_text(self):
         visitor = self.administrator("support")

@@ -119,7 +119,7 @@ import WireKit
       POST /v1/clients
       PATCH /v1/clients/{client}
       DELETE /v1/clients/{client} *
-      PUT /v1/clients/{client}/grants/{resource_server}
+      PUT /v1/clients/{client}/grants/{resource_server} *
       DELETE /v1/clients/{client}/grants/{resource_server}
       POST /v1/resource-servers
       PATCH /v1/resource-servers/{resource_server}

@@ -247,8 +247,10 @@ package struct SignInCheck: Sendable {
 
   // MARK: Its sign-ins
 
-  /// Adds wrong passwords and codes of the last day, since the last sign-in.
+  /// Adds wrong passwords and codes of the last day, since the last sign-in, of a user who is not blocked.
   mutating func addFailures() async throws(Failure) {
+    // The right password of a blocked user fails too.
+    guard facts?.blockedAt == nil else { return }
     let recent = events.prefix { !($0.isSignIn && $0.provider != "api-key") }
     add(
       recent.filter { !$0.isSignIn && $0.provider == "password" }, .wrongPassword,

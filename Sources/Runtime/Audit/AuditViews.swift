@@ -45,23 +45,6 @@ extension Audit {
     try await recordHourly("user_search", app.text, app, ["members": .array(names)], context)
   }
 
-  /// The most exports of an administrator in an hour.
-  private static let exports = 10
-
-  /// Checks that an administrator may export once more; others have no limit.
-  ///
-  /// - Throws: `.tooManyRequests`, `.databaseUnavailable`.
-  @EventLoop package static func requireExport(
-    of app: AppID?, _ context: RequestContext
-  ) async throws(Failure) {
-    guard context.principal.administrator != nil else { return }
-    let app = app ?? .deployment
-    let since = AuditComposer.start(of: time(nil) - 3_600)
-    let count = try await context.first(
-      EventQueries.exports, app.text, app, context.principal.name, since, exports)
-    guard (count ?? 0) < exports else { throw .tooManyRequests(retryAfter: .seconds(3_600)) }
-  }
-
   /// Records an export of events.
   ///
   /// - Throws: `.databaseUnavailable`.
@@ -105,19 +88,6 @@ extension EventQueries {
     where user_id = $1 and app_id = $2 and actor = $3 and event_id >= $4
       and right(event_id, 16) = $5
     limit 1
-    """)
-
-  /// Returns how many exports of events an actor has made since a second, up to a limit.
-  ///
-  /// Served by `audit_by_actor`.
-  static let exports = Statement<Int, String, AppID, String, String, Int>(
-    "events.exports",
-    """
-    select count(*) from (
-      select 1 from audit
-      where user_id = $1 and app_id = $2 and actor = $3 and event_id >= $4
-        and action = 'audit_export'
-      limit $5::bigint) e
     """)
 
   /// Inserts an event without a session, unless there is one with its id.

@@ -94,25 +94,9 @@ import Tenancy
       _ = try await context.write(JobQueries.remove, job.id)
       throw .preconditionFailed
     }
-    guard let id = job.administrator else {
-      let principal = Principal(.operator, in: app.id, scopes: .everything)
-      return JobRun(job, app, principal, dependencies)
-    }
-    var found: Stored<AdministratorRecord>?
-    do throws(Failure) {
-      found = try await AdministratorRecord.table.find(id.text, of: nil, context)
-    } catch .notFound {
-      // The administrator was deleted.
-    }
-    guard let found, !found.isDisabled, case let one = found.administrator(isRecent: true),
-      one.right >= .admin, one.mayUse(app.id)
-    else {
-      let system = Principal(.system, in: app.id, scopes: .everything)
-      try await JobRun(job, app, system, dependencies).end(
-        .failed, Failure.roleInsufficient.type.code)
-      throw .preconditionFailed
-    }
-    return JobRun(job, app, Principal(one, in: app.id), dependencies)
+    let run = JobRun(job, app, Principal(.system, in: app.id, scopes: .everything), dependencies)
+    try await run.findStarter()
+    return run
   }
 }
 
@@ -122,7 +106,7 @@ import Tenancy
   let app: App
   let parts: JobParts
   var progress: JobProgress
-  private let principal: Principal
+  private var principal: Principal
   private let dependencies: Dependencies
 
   init(_ job: Job, _ app: App, _ principal: Principal, _ dependencies: Dependencies) {
@@ -135,6 +119,32 @@ import Tenancy
   /// A context for one step, with the time of one request.
   var context: RequestContext { RequestContext(dependencies, app: app, principal: principal) }
 
+  /// Makes the run one of whoever has started the job, or ends it if that is no longer possible.
+  ///
+  /// - Throws: `.preconditionFailed` if the administrator was deleted or disabled, or has lost the role
+  ///   or the app; as `end`.
+  func findStarter() async throws(Failure) {
+    guard let id = job.administrator else {
+      principal = Principal(.operator, in: app.id, scopes: .everything)
+      return
+    }
+    var found: Stored<AdministratorRecord>?
+    do throws(Failure) {
+      found = try await AdministratorRecord.table.find(
+        id.text, of: nil, RequestContext(dependencies))
+    } catch .notFound {
+      // The administrator was deleted.
+    }
+    guard let found, !found.isDisabled, case let one = found.administrator(isRecent: true),
+      one.right >= .admin, one.mayUse(app.id)
+    else {
+      principal = Principal(.system, in: app.id, scopes: .everything)
+      try await end(.failed, Failure.roleInsufficient.type.code)
+      throw .preconditionFailed
+    }
+    principal = Principal(one, in: app.id)
+  }
+
   /// Stores the progress with new results.
   ///
   /// - Parameters:
@@ -144,6 +154,8 @@ import Tenancy
   func store(
     adding results: [UInt8] = [], input: [(name: String, sealed: BinaryBytes)] = []
   ) async throws(Failure) {
+    try await findStarter()
+    guard progress.resultBytes < Jobs.space.bytes else { throw .jobSpaceFull }
     let context = context
     let new = try await sealed(results, context) + input
     try await context.transaction { [progress] transaction async throws(Failure) in

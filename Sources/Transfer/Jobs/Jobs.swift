@@ -18,7 +18,7 @@ import Tenancy
   /// The most parts of an upload.
   package nonisolated static let mostUploads = 100
   /// The number and the bytes of jobs at which an app cannot start another.
-  private nonisolated static let space = (jobs: 1_000, bytes: 1_073_741_824)
+  nonisolated static let space = (jobs: 1_000, bytes: 1_073_741_824)
 
   /// The users of a job.
   package enum Selection: Sendable {
@@ -114,7 +114,9 @@ import Tenancy
   }
 
   /// Counts an export of an administrator, in all apps.
-  private static func countExport(_ context: RequestContext) async throws(Failure) {
+  ///
+  /// - Throws: `.tooManyAttempts` after ten in an hour, `.databaseUnavailable`.
+  package static func countExport(_ context: RequestContext) async throws(Failure) {
     guard let administrator = context.principal.administrator else { return }
     let operators = RequestContext(
       context.dependencies, app: try await context.apps.operators(), principal: context.principal)
@@ -203,7 +205,9 @@ import Tenancy
       }
       var progress = JobProgress()
       (progress.isDry, progress.total) = (isDry, job.inputBytes)
-      let sent = transaction.send(JobQueries.start, id, TextBytes(progress.json.serialized()))
+      let sent = transaction.send(
+        JobQueries.start, id, TextBytes(progress.json.serialized()),
+        context.principal.administrator?.id)
       let started = try await sent.rows(duplicate: .jobRunning).first.orUnforeseen("a job")
       record("job_start", started, in: transaction)
       return started

@@ -55,10 +55,12 @@ package enum JobQueries {
     where job_id = $1 returning \(.job)
     """)
 
-  static let start = Statement<Job, JobID, TextBytes>(
+  /// - Parameter 3: who starts it, in whose name it runs; null for the operator.
+  static let start = Statement<Job, JobID, TextBytes, UserID?>(
     "jobs.start",
     """
-    update jobs set state = 'running', progress = $2::jsonb, tries = 0, error = null,
+    update jobs set state = 'running', administrator_id = $3, progress = $2::jsonb, tries = 0,
+      error = null,
       claimed_until = now(), started_at = null, ended_at = null
     where job_id = $1 returning \(.job)
     """)
