@@ -117,7 +117,7 @@ package enum Part {
 
   /// Returns fields of a form that belong together.
   package static func group(_ title: String, _ fields: Markup) -> Markup {
-    #"<div class="group" role="group" aria-label="\#(title)"><h3>\#(title)</h3>\#(fields)</div>"#
+    #"<div class="group" role="group" aria-label="\#(title)"><p class="title">\#(title)</p>\#(fields)</div>"#
   }
 
   /// Returns fields of a form that a person opens.
@@ -227,7 +227,7 @@ package struct ConsoleTable {
     }
     // The roles stay where a narrow window shows rows as blocks.
     return """
-      <div class="table"><table role="table">
+      <div class="table" tabindex="0" role="region" aria-label="\(caption)"><table role="table">
       <caption class="hidden">\(caption)</caption>
       <thead role="rowgroup"><tr role="row">\(heads)</tr></thead>
       <tbody role="rowgroup">

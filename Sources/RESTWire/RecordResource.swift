@@ -201,7 +201,7 @@ enum RecordResources {
         try call.context.checkIdentifier(identifier, of: app)
       }
     }, keeping: [.providedAPI])
-  // Whoever speaks for an issuer or a connection signs users in.
+  // An issuer or a connection signs users in, so its place is as sensitive as a password.
   static let issuers = RecordResource<IssuerRecord>.operations(sensitive: { _ in true })
   static let connections = RecordResource<ConnectionRecord>.operations(
     sensitive: { _ in true },

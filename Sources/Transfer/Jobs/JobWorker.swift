@@ -119,7 +119,7 @@ import Tenancy
   /// A context for one step, with the time of one request.
   var context: RequestContext { RequestContext(dependencies, app: app, principal: principal) }
 
-  /// Makes the run one of whoever has started the job, or ends it if that is no longer possible.
+  /// Makes the run one of the person who has started the job, or ends it if that is no longer possible.
   ///
   /// - Throws: `.preconditionFailed` if the administrator was deleted or disabled, or has lost the role
   ///   or the app; as `end`.
