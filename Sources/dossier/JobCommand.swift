@@ -47,13 +47,7 @@ struct JobCommand: ParsableCommand {
     @Option(help: "With import: fail, skip or update lines of users that exist.")
     var existing: String?
 
-    @Option(help: "With app-services: the issuer of the tokens of custom-token users.")
-    var issuer: String?
-
-    @Flag(
-      name: .customLong("verified-emails"),
-      help: "With app-services: users verified their addresses by mail.")
-    var areEmailsVerified = false
+    @OptionGroup var appServices: AppServicesOptions
 
     @Argument(help: "A change of users, export or import.")
     var work: String
@@ -80,8 +74,8 @@ struct JobCommand: ParsableCommand {
         if work == "import" {
           body["format"] = .string(format.rawValue)
           body["existing"] = existing.map(JSON.string)
-          body["issuer"] = issuer.map(JSON.string)
-          if areEmailsVerified { body["verified_emails"] = true }
+          body["issuer"] = appServices.issuer.map(JSON.string)
+          if appServices.areEmailsVerified { body["verified_emails"] = true }
         }
         if work == BulkAction.delete.rawValue {
           try consent.ask("Delete the users of the job?")

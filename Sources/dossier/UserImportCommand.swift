@@ -97,14 +97,7 @@ struct UserImportCommand: ParsableCommand {
   @Option(help: "The format of the lines: dossier, app-services, app-services-documents or auth0.")
   var format = ImportFormat.dossier
 
-  @Option(help: "With app-services: the issuer of the tokens of custom-token users.")
-  var issuer: String?
-
-  @Flag(
-    name: .customLong("verified-emails"),
-    help: "With app-services: users verified their addresses by mail."
-  )
-  var areEmailsVerified = false
+  @OptionGroup var appServices: AppServicesOptions
 
   @Option(help: ArgumentHelp("With auth0: the file of password hashes.", valueName: "file"))
   var hashes: String?
@@ -122,7 +115,8 @@ struct UserImportCommand: ParsableCommand {
     guard !(skipsExisting && updatesExisting) else {
       throw ValidationError("Give either --skip-existing or --update-existing.")
     }
-    guard format == .appServices || issuer == nil && !areEmailsVerified else {
+    guard format == .appServices || appServices.issuer == nil && !appServices.areEmailsVerified
+    else {
       throw ValidationError("--issuer and --verified-emails go with --format app-services.")
     }
     guard format == .auth0 || hashes == nil else {
@@ -157,8 +151,8 @@ struct UserImportCommand: ParsableCommand {
       results: results,
       isResumed: resume,
       format: format,
-      issuer: issuer,
-      areEmailsVerified: areEmailsVerified,
+      issuer: appServices.issuer,
+      areEmailsVerified: appServices.areEmailsVerified,
       hashes: hashes,
       rules: rules
     )
@@ -177,3 +171,14 @@ struct UserImportCommand: ParsableCommand {
 }
 
 extension ImportFormat: ExpressibleByArgument {}
+
+/// The options that only lines of App Services need.
+struct AppServicesOptions: ParsableArguments {
+  @Option(help: "With app-services: the issuer of the tokens of custom-token users.")
+  var issuer: String?
+
+  @Flag(
+    name: .customLong("verified-emails"),
+    help: "With app-services: users verified their addresses by email.")
+  var areEmailsVerified = false
+}
