@@ -127,11 +127,8 @@ typealias Page = Pages.Page
     _ pattern: String, limit: Int, _ summary: String,
     _ work: @escaping @EventLoop (AccountVisit, Multipart) async throws(Failure) -> Response
   ) -> Route {
-    let limits = Multipart.Limits(parts: 4, content: limit)
-    return Route(
-      .post, pattern, access: .open, body: .of(.multipart(limits), limit: limit + 16_384),
-      summary: summary
-    ) { (call) async throws(Failure) in
+    Route(.post, pattern, access: .open, body: .file(limit: limit), summary: summary) {
+      (call) async throws(Failure) in
       try call.requireOwnBrowser()
       guard let visit = try await AccountVisit(call), case .multipart(let form) = call.body else {
         return call.redirect(to: LocalPath(checked: pattern))

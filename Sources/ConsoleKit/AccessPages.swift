@@ -7,7 +7,7 @@ package import HTTP
 import HostedPages
 import JSON
 import OpenID
-import Pages
+package import Pages
 package import Runtime
 package import WireKit
 
@@ -97,6 +97,11 @@ package import WireKit
   /// Returns the redirect to the page that asks for a password again.
   package static func confirm(_ call: Call, to steps: Int) -> Response {
     call.redirect(to: confirmPath.with("next", page(of: call, above: steps)))
+  }
+
+  /// Returns the path of the page that asks for a password again, and then leads to a page.
+  package static func confirmation(before page: LocalPath) -> LocalPath {
+    confirmPath.with("next", page.text)
   }
 
   private static func page(of call: Call, above steps: Int) -> String {

@@ -56,11 +56,8 @@ extension ConsoleVisit {
     _ pattern: String, below steps: Int, limit: Int, _ summary: String,
     _ work: @escaping Handling<Multipart, ConsoleOutcome>
   ) -> Route {
-    let limits = Multipart.Limits(parts: 4, content: limit)
-    return Route(
-      .post, pattern, access: .open, body: .of(.multipart(limits), limit: limit + 16_384),
-      summary: summary
-    ) { (call) async throws(Failure) in
+    Route(.post, pattern, access: .open, body: .file(limit: limit), summary: summary) {
+      (call) async throws(Failure) in
       try call.requireOrigin()
       guard case .multipart(let form) = call.body else { throw .formForged }
       guard let visit = try await ConsoleVisit(call) else {

@@ -10,6 +10,8 @@ package struct ConsoleField: Sendable {
     case code
     /// A day, such as 2026-11-27.
     case day
+    /// A file; its form has one.
+    case file
     /// Several lines.
     case lines
     case json
@@ -117,7 +119,10 @@ package struct ConsoleField: Sendable {
     default:
       let (type, completion, mode) = input
       var shown: String? = value
-      if case .password = kind { shown = nil }
+      switch kind {
+      case .password, .file: shown = nil
+      default: break
+      }
       return """
         <input id="\(name)" name="\(name)" type="\(type)"\(attribute: "value", shown)\
         \(attribute: "autocomplete", completion)\(attribute: "inputmode", mode) \
@@ -133,6 +138,7 @@ package struct ConsoleField: Sendable {
     case .password(let isNew):
       ("password", isNew ? "new-password" : "current-password", nil)
     case .day: ("date", nil, nil)
+    case .file: ("file", nil, nil)
     case .code: ("text", "one-time-code", "numeric")
     default: ("text", "off", nil)
     }

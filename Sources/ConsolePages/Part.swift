@@ -132,17 +132,18 @@ package enum Part {
   /// - Parameters:
   ///   - target: the path, with the token.
   ///   - isWide: whether the form has fields, and not only a button.
+  ///   - hasFile: whether a field is a file.
   ///   - content: the fields and the buttons.
   /// - Returns: the form.
   package static func form(
-    _ target: FormTarget, isWide: Bool = false, _ content: Markup
+    _ target: FormTarget, isWide: Bool = false, hasFile: Bool = false, _ content: Markup
   ) -> Markup {
     let hidden = target.hidden.map { field -> Markup in
       "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">\n"
     }
     return """
       <form method="post" action="\(target.action.text)" novalidate\
-      \(attribute: "class", isWide ? "wide" : nil)>
+      \(if: hasFile, #" enctype="multipart/form-data""#)\(attribute: "class", isWide ? "wide" : nil)>
       \(hidden)\(content)
       </form>
       """

@@ -29,6 +29,9 @@ import WireKit
     ("delete", "Delete"),
   ]
 
+  /// Returns the label of an action; nil for an unknown one.
+  static func label(of action: String?) -> String? { actions.first { $0.0 == action }?.1 }
+
   /// The effect of each action; the number of users precedes it.
   private nonisolated static let effects = [
     "block": "cannot sign in any more, and their sessions end.", "unblock": "can sign in again.",
@@ -54,7 +57,7 @@ import WireKit
 
   /// Returns the form that acts on the chosen users, or on all that match the filter.
   static func form(_ filter: UserFilter, _ visit: ConsoleVisit) -> Markup {
-    let action = ConsoleField("action", "With users", .choice(actions.map { ($0.0, $0.1) }))
+    let action = ConsoleField("action", "With users", .choice(actions))
     return """
       <form id="bulk" class="filter" method="get" action="\(visit.path("users", "bulk").text)">\
       <input type="hidden" name="filter" value="\(filter.text)">\
@@ -104,7 +107,7 @@ import WireKit
     _ visit: ConsoleVisit, _ form: FormValues?, _ mistakes: [Mistake] = []
   ) async throws(Failure) -> ConsolePage {
     let selection = Selection(form)
-    let label = actions.first { $0.0 == selection.action }?.1 ?? ""
+    let label = label(of: selection.action) ?? ""
     var page = ConsolePage("\(label): confirm", section: .users)
     page.back = ConsoleLink("Users", to: visit.path("users"))
     page.mistakes = mistakes

@@ -16,7 +16,9 @@ import WireKit
   private nonisolated static let path = "/console/{app}/transfer"
 
   nonisolated static let routes = [
-    ConsoleVisit.page(path, "List the jobs of an app", list),
+    ConsoleVisit.page(path, "List the jobs of an app") { (visit) async throws(Failure) in
+      try await list(visit)
+    },
     ConsoleVisit.form("\(path)/import", below: 1, isRecent: true, "Begin an import") {
       (visit, form) async throws(Failure) in
       var body = JSONObject([("kind", "import")])
@@ -71,11 +73,7 @@ import WireKit
 
   // MARK: The list
 
-  private static func list(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
-    try await listPage(visit)
-  }
-
-  private static func listPage(
+  private static func list(
     _ visit: ConsoleVisit, _ mistakes: [Mistake] = []
   ) async throws(Failure) -> ConsolePage {
     let jobs = try await visit.read("jobs", query: [("limit", "50"), ("cursor", visit.cursor)])
@@ -139,8 +137,7 @@ import WireKit
       """
       \(Part.paragraph("Imports, exports and their results need your password and a code."))\
       \(Part.link(
-        "Confirm that it is you", to: .console("-", "confirm", query: [("next", next.text)]),
-        style: .primary))
+        "Confirm that it is you", to: AccessPages.confirmation(before: next), style: .primary))
       """)
   }
 
@@ -164,16 +161,11 @@ import WireKit
 
   // MARK: One job
 
-  private static let actions = [
-    "block": "Block", "unblock": "Unblock", "end_sessions": "End sessions",
-    "add_role": "Add a role", "remove_role": "Remove a role", "delete": "Delete",
-  ]
-
   private static func title(of job: JSON) -> String {
     switch job["kind"]?.string {
     case "import": "Import"
     case "export": "Export"
-    default: actions[job["action"]?.string ?? ""] ?? "Change"
+    default: BulkPages.label(of: job["action"]?.string) ?? "Change"
     }
   }
 
@@ -304,13 +296,6 @@ import WireKit
     _ job: JSON, _ visit: ConsoleVisit, _ mistakes: [Mistake]
   ) -> Markup {
     let target = visit.target(visit.path("transfer", id(visit), "input"))
-    let mistake = mistakes.first { $0.field == "file" }?.text
-    let hidden = target.hidden.map { field -> Markup in
-      "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">\n"
-    }
-    let error = mistake.map { text -> Markup in
-      #"<p class="error" id="file-error"><span class="hidden">Error: </span>\#(text)</p>"#
-    }
     let next = job["input_bytes"] == 0 ? "Upload the file" : "Upload the next part"
     return Part.card(
       "Input",
@@ -318,11 +303,12 @@ import WireKit
       \(Part.paragraph(
         "A file may have 8 MB. Cut a longer one into parts, and upload them in their order, up to "
           + "100 MB: split -b 8M users.ndjson"))\
-      <form method="post" action="\(target.action.text)" enctype="multipart/form-data" novalidate \
-      class="wide">\(hidden)<div class="field\(if: mistake != nil, " invalid")">\
-      <label for="file">File</label>\(error)<input id="file" name="file" type="file"\
-      \(attribute: "aria-describedby", mistake == nil ? nil : "file-error")></div>\
-      \(Part.buttons(Part.submit(next, .secondary)))</form>
+      \(Part.form(
+        target, isWide: true, hasFile: true,
+        """
+        \([ConsoleField("file", "File", .file)].markup(mistakes))\
+        \(Part.buttons(Part.submit(next, .secondary)))
+        """))
       """)
   }
 
@@ -350,7 +336,7 @@ import WireKit
     return try await visit.submit(request, ["format", "existing", "issuer"]) { made in
       .done(page(of: made.json["id"]?.string ?? "", visit), notice)
     } orShow: { (mistakes) async throws(Failure) in
-      try await listPage(visit, mistakes)
+      try await list(visit, mistakes)
     }
   }
 

@@ -12,6 +12,14 @@ package import WireKit
 extension BodyRule {
   /// The form of a page.
   package static let form = BodyRule.of(.form, limit: 16_384)
+
+  /// Returns the rule for a form of a page with a file.
+  ///
+  /// - Parameter limit: the longest file, in bytes.
+  /// - Returns: the rule.
+  package static func file(limit: Int) -> BodyRule {
+    .of(.multipart(Multipart.Limits(parts: 4, content: limit)), limit: limit + 16_384)
+  }
 }
 
 extension Call {
