@@ -18,9 +18,24 @@ import WireKit
   package static func card(
     _ action: String, _ visit: ConsoleVisit, where isOfObject: (JSON) -> Bool
   ) async throws(Failure) -> Markup {
-    let events = try await visit.read(
+    card(action, of: try await events(action, visit), visit, where: isOfObject)
+  }
+
+  /// Returns the latest 100 events of an action in the app of the page, the newest first.
+  ///
+  /// - Throws: the failure of the request.
+  package static func events(
+    _ action: String, _ visit: ConsoleVisit
+  ) async throws(Failure) -> [JSON] {
+    try await visit.read(
       "audit", query: [("app", visit.app ?? ""), ("action", action), ("limit", "100")]
     ).items
+  }
+
+  /// Returns the changes of an object among events that were read before.
+  package static func card(
+    _ action: String, of events: [JSON], _ visit: ConsoleVisit, where isOfObject: (JSON) -> Bool
+  ) -> Markup {
     let own = events.filter { isOfObject($0["detail"] ?? .null) }.prefix(10)
     // Only apps have a page with their events.
     let all = visit.app.map { app in

@@ -32,10 +32,9 @@ import WireKit
   ]
 
   private static func form(_ visit: ConsoleVisit) -> RecordForm {
-    let columns = visit.context.apps.catalog.settings.columns
-    var form = RecordForm(columns: names.compactMap { name in columns.first { $0.name == name } })
-    form.labels = ["app_services_user_field": "User ID field"]
-    return form
+    RecordForm(
+      columns: names.compactMap(visit.context.apps.catalog.settings.column(named:)),
+      labels: ["app_services_user_field": "User ID field"])
   }
 
   private static func show(

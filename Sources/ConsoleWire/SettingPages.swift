@@ -103,7 +103,8 @@ import WireKit
     page.mistakes = mistakes
     let values = answer.json["settings"]?.object
     let form = RecordForm(columns: subject.columns)
-    if let changed = try await changed(visit, subject, answer) {
+    let events = try await ObjectHistory.events("app_change", visit)
+    if let changed = changed(visit, subject, answer, events) {
       page.hasTimes = true
       page.body = [changed]
     }
@@ -123,7 +124,7 @@ import WireKit
     }
     let names = subject.columns.map(\.name)
     page.body.append(
-      try await ObjectHistory.card("app_change", visit) { detail in
+      ObjectHistory.card("app_change", of: events, visit) { detail in
         names.contains { detail["settings"]?[$0] != nil }
       })
     page.commands = ["dossier app set --app \(visit.place) NAME=VALUE"]
@@ -134,21 +135,19 @@ import WireKit
   ///
   /// - Returns: nil if all have their defaults.
   private static func changed(
-    _ visit: ConsoleVisit, _ subject: Subject, _ app: ConsoleAnswer
-  ) async throws(Failure) -> Markup? {
+    _ visit: ConsoleVisit, _ subject: Subject, _ app: ConsoleAnswer, _ events: [JSON]
+  ) -> Markup? {
     let chosen = app.json["chosen"]?.array?.compactMap(\.string) ?? []
     let columns = subject.columns.filter { column in
       chosen.contains { $0.hasSameBytes(as: column.name) }
     }
     guard !columns.isEmpty else { return nil }
-    let events = try await visit.read(
-      "audit", query: [("action", "app_change"), ("limit", "100")])
     var table = ConsoleTable(
       "Changed from the default",
       [.init("Setting"), .init("Value"), .init("Default", isMinor: true), .init("Last change")]
         + (visit.right >= .admin ? [.init("Action")] : []))
     for column in columns {
-      let last = events.items.first { $0["detail"]?["settings"]?[column.name] != nil }
+      let last = events.first { $0["detail"]?["settings"]?[column.name] != nil }
       var row = [
         Part.identifier(column.name),
         text(app.json["settings"]?[column.name] ?? .null, column), text(column.usual, column),
@@ -166,16 +165,17 @@ import WireKit
     return "<h2>Changed from the default</h2>\(table.markup)"
   }
 
-  private static func text(_ value: JSON, _ column: Column) -> Markup {
+  /// Returns a value as a table shows it, with at most so many characters.
+  static func text(_ value: JSON, _ column: Column, upTo most: Int = 100) -> Markup {
     let text = column.has(.secret) ? "…" : RecordForm.text(of: value, column.rule)
-    return text.isEmpty ? Part.muted("empty") : Part.name(text.excerpt(100))
+    return text.isEmpty ? Part.muted("empty") : Part.name(text.excerpt(most))
   }
 
   /// Shows the plan of the changes, which nothing has stored yet.
   private static func check(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
-    guard visit.right >= .admin else { throw .roleInsufficient }
+    try visit.require(.admin)
     let subject = try subject(visit)
     let answer = try await visit.read("apps", visit.place)
     let fields = RecordForm(columns: subject.columns)

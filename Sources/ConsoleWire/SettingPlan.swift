@@ -53,14 +53,12 @@ import WireKit
       guard let column = subject.columns.first(where: { $0.name.hasSameBytes(as: name) }) else {
         continue
       }
-      let isSecret = column.has(.secret)
       let now = values?[name] ?? column.usual
       let after = value.object.map { .object((now.object ?? JSONObject()).merging($0)) } ?? value
       table.rows.append([
-        Part.identifier(name), isSecret ? "…" : shown(now, column),
+        Part.identifier(name), shown(now, column),
         value == .null
-          ? "\(shown(column.usual, column)) \(Part.tag("default"))"
-          : isSecret ? "…" : shown(after, column),
+          ? "\(shown(column.usual, column)) \(Part.tag("default"))" : shown(after, column),
       ])
     }
     let hidden = [
@@ -83,8 +81,7 @@ import WireKit
   }
 
   private static func shown(_ value: JSON, _ column: Column) -> Markup {
-    let text = RecordForm.text(of: value, column.rule)
-    return text.isEmpty ? Part.muted("empty") : Part.name(text.excerpt(300))
+    SettingPages.text(value, column, upTo: 300)
   }
 
   private static func apply(
