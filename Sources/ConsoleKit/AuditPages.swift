@@ -92,9 +92,7 @@ package import WireKit
   ) async throws(Failure) -> [(name: String, value: String)] {
     let user = conditions["user"]
     guard user.utf8.contains(UInt8(ascii: "@")) else { return conditions.values }
-    let filter = "email = \(JSON.string(user).text)"
-    let found = try await visit.read("users", query: [("filter", filter), ("limit", "1")]).items
-    guard let id = found.first?["id"]?.string else {
+    guard let id = try await visit.user(withAddress: user) else {
       throw .invalid([FieldError("/user", "user", "No user has this address.")])
     }
     return conditions.values.map { ($0.name, $0.name == "user" ? id : $0.value) }

@@ -104,6 +104,15 @@ extension ConsoleVisit {
     return try await send(request)
   }
 
+  /// Returns the id of the user with an address; nil if no user has it.
+  ///
+  /// - Throws: the failure of the request.
+  package func user(withAddress address: String) async throws(Failure) -> String? {
+    let filter = "email = \(JSON.string(address).text)"
+    return try await read("users", query: [("filter", filter), ("limit", "1")])
+      .items.first?["id"]?.string
+  }
+
   /// Sends the request of a form.
   ///
   /// - Parameters:

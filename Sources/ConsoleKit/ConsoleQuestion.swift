@@ -38,7 +38,7 @@ package struct ConsoleQuestion {
     page.back = back
     page.mistakes = mistakes
     page.commands = commands
-    let fields = [confirmation.map { ConsoleField(Self.field, "Type \($0) to confirm") }]
+    let fields = [confirmation.map(Self.field(typing:))]
     let form = Part.form(
       visit.target(visit.call.pagePath(above: 0)), isWide: true,
       """
@@ -56,13 +56,21 @@ package struct ConsoleQuestion {
   }
 
   /// Returns the error of a form that does not confirm; none if it does.
+  package func mistakes(_ form: FormValues) -> [Mistake] {
+    confirmation.map { Self.mistakes(form, typing: $0) } ?? []
+  }
+
+  /// Returns the field into which the administrator types a text to confirm.
+  package static func field(typing text: String) -> ConsoleField {
+    ConsoleField(field, "Type \(text) to confirm")
+  }
+
+  /// Returns the error of a form whose field has another text; none if it has this one.
   ///
   /// Case does not count.
-  package func mistakes(_ form: FormValues) -> [Mistake] {
-    guard let confirmation,
-      form.trimmed(named: Self.field).lowercased() != confirmation.lowercased()
-    else { return [] }
-    return [Mistake("Type exactly \(confirmation).", field: Self.field)]
+  package static func mistakes(_ form: FormValues, typing text: String) -> [Mistake] {
+    form.trimmed(named: field).lowercased() == text.lowercased()
+      ? [] : [Mistake("Type exactly \(text).", field: field)]
   }
 }
 
@@ -85,7 +93,7 @@ extension ConsoleVisit {
     [
       page(pattern, isRecent: isRecent, "Ask before the form: \(summary)") {
         (visit) async throws(Failure) in
-        guard visit.right >= right else { throw .roleInsufficient }
+        try visit.require(right)
         return try await ask(visit).page(visit)
       },
       form(pattern, isRecent: isRecent, summary) { (visit, form) async throws(Failure) in

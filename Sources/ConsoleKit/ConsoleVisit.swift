@@ -44,6 +44,13 @@ package enum ConsoleOutcome {
   /// The app in the path of an app's page.
   package var place: String { app ?? "-" }
 
+  /// Checks the right of the administrator where no operation of `/v1` does.
+  ///
+  /// - Throws: `.roleInsufficient`.
+  package func require(_ right: AdministratorRight) throws(Failure) {
+    guard self.right >= right else { throw .roleInsufficient }
+  }
+
   /// Finds the session of the browser.
   ///
   /// - Returns: nil if it has none that is live.

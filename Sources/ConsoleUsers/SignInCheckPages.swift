@@ -51,7 +51,7 @@ import WireKit
   // MARK: The page
 
   private static func show(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
-    try visit.context.requireRight(visit, .support)
+    try visit.require(.support)
     let question = Question(FormValues(visit.call.request.query))
     var page = ConsolePage("Why can this user not sign in?", section: .users)
     page.back = ConsoleLink("Users", to: visit.path("users"))
@@ -225,16 +225,5 @@ import WireKit
       default: self = .none
       }
     }
-  }
-}
-
-extension RequestContext {
-  /// Checks the right of the administrator of a visit.
-  ///
-  /// - Throws: `.roleInsufficient`.
-  fileprivate func requireRight(
-    _ visit: ConsoleVisit, _ right: AdministratorRight
-  ) throws(Failure) {
-    guard visit.right >= right else { throw .roleInsufficient }
   }
 }

@@ -22,10 +22,8 @@ import WireKit
     ConsoleVisit.form("\(path)/undo", below: 1, isRecent: true, "Undo a merge of users", undo),
   ]
 
-  private static let documents = [
-    ("metadata", "Metadata (user_metadata)"), ("app_metadata", "App metadata (app_metadata)"),
-    ("custom_data", "Custom data"),
-  ]
+  /// The documents, by their names in requests.
+  private static let documents = ConsoleDocument.allCases.map { ($0.member, $0.label) }
   private static let choices = [
     ("merge", "Merge members; those of the user that stays win"), ("keep", "Keep"),
     ("take", "Take that of the other user"),
@@ -86,10 +84,7 @@ import WireKit
 
   /// Returns the id of a user by its id or address; nil if no user has the address.
   private static func id(of text: String, _ visit: ConsoleVisit) async throws(Failure) -> String? {
-    if UserID(text) != nil { return text.lowercased() }
-    let filter = "email = \(JSON.string(text).text)"
-    return try await visit.read("users", query: [("filter", filter), ("limit", "1")])
-      .items.first?["id"]?.string
+    UserID(text) == nil ? try await visit.user(withAddress: text) : text.lowercased()
   }
 
   private static func body(_ form: FormValues?, from other: String, isDry: Bool) -> JSON {
@@ -213,7 +208,7 @@ import WireKit
   ) -> Markup {
     let name = name(of: preview["other"], other)
     let hidden = documents.map { HiddenField($0.0, form?[$0.0] ?? "merge") }
-    let field = ConsoleField("confirmation", "Type \(name) to confirm")
+    let field = ConsoleQuestion.field(typing: name)
     let instead = Part.link(
       "Keep the other user instead",
       to: .console(
@@ -248,8 +243,8 @@ import WireKit
     let other = form.trimmed("other")
     let user = try await visit.read("users", other).json
     let name = UserPages.title(of: user)
-    guard form.trimmed("confirmation").lowercased() == name.lowercased() else {
-      let mistakes = [Mistake("Type exactly \(name).", field: "confirmation")]
+    let mistakes = ConsoleQuestion.mistakes(form, typing: name)
+    guard mistakes.isEmpty else {
       return .refused(try await page(visit, form, mistakes: mistakes), .unprocessable)
     }
     var request = ConsoleRequest(.post, "users", visit.userID, "merge")

@@ -107,7 +107,7 @@ import WireKit
   private static func save(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
-    guard visit.right >= .admin else { throw .roleInsufficient }
+    try visit.require(.admin)
     let subject = try subject(visit)
     let answer = try await visit.read("apps", visit.place)
     let fields = RecordForm(columns: subject.columns)

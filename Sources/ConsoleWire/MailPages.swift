@@ -219,7 +219,7 @@ import WireKit
   private static func save(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
-    guard visit.right >= .admin else { throw .roleInsufficient }
+    try visit.require(.admin)
     let answer = try await visit.read("apps", visit.place)
     let stored = DraftApp(answer, with: JSONObject(), visit).app
     let choice = choice(form, languages(stored, visit))
@@ -255,7 +255,7 @@ import WireKit
   private static func checkSender(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
-    guard visit.right >= .admin else { throw .roleInsufficient }
+    try visit.require(.admin)
     let subject = try SettingPages.subject(visit, named: "mail")
     let answer = try await visit.read("apps", visit.place)
     let (changes, _) = RecordForm(columns: senderColumns(visit))
