@@ -58,7 +58,7 @@ extension QueryParameter {
 
 extension Shape {
   fileprivate static let report = Shape.object([
-    "ready": .flag.saying("whether requests can be served"),
+    "ready": .flag.saying("whether requests can be served").like(true),
     "checked_at": .time(Example.played).saying("when the checks were made"),
     "version": .text.like("0.5.0"),
     "findings": .list(of: finding).saying("each check, as of dossier doctor"),

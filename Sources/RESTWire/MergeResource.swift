@@ -84,9 +84,11 @@ extension Shape {
     ).like("merge")
 
   fileprivate static let userMerge = Shape.object([
-    "merge_id": .id(Example.event).orNull
+    "merge_id": .id(Example.merge).orNull
       .saying("the id by which the merge can be undone for seven days; null for a dry run"),
-    "user": mergedUser, "other": mergedUser.saying("the user that goes"),
+    "user": mergedUser,
+    "other": mergedUser.saying("the user that goes")
+      .like(["id": .string(Example.grace), "sessions": 0]),
     "documents": Shape.members.saying("the documents after the merge")
       .like(["metadata": ["theme": "dark"]]),
   ]).named("UserMerge", "A merge of two users, or what it would do.")

@@ -18,7 +18,9 @@ ID = re.compile("[0-9a-f]{24}")
 # Schemas that describe the same data under several names.
 SAME = {"JSONDocument": "Metadata", "PropertiesOrVersions": "Properties",
         "PropertiesPatch": "Properties", "SigningKey.public_key": "PublicKey",
-        "IssuerDescription.claims": "Issuer.claims", "PasskeyEnrollmentFlow": "EnrollmentFlow"}
+        "IssuerDescription.claims": "Issuer.claims", "PasskeyEnrollmentFlow": "EnrollmentFlow",
+        "UserMerge.documents.metadata": "Metadata", "SupportView.data.profile": "Profile",
+        "SupportView.data.documents.custom_data.body": "Metadata", "RecreatedUser": "Choice"}
 KINDS = {"Profile": "user", "NewUser": "user", "Session": "session", "Identity": "identity",
          "APIKey": "key", "NewAPIKey": "key", "App": "app", "ListedApp": "app", "Client": "client",
          "NewClient": "client", "SearchIndex": "index", "AuditEvent": "event",
@@ -123,6 +125,8 @@ class Examples(Case):
                     self.assertFalse(is_id and part is not None, (place, member))
                     continue
                 kind = KINDS.get(shape) if member == "id" else member.removesuffix("_id")
+                if shape == "MergeRequest" and member == "from":
+                    kind = "user"
                 if member == "kid":
                     kind = "signing key"
                 if member == "subject" or kind is None:
