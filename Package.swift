@@ -290,6 +290,14 @@ let package = Package(
       swiftSettings: domain + unchecked
     ),
     .target(
+      name: "Changes",
+      dependencies: [
+        "Documents", "EventLoop", "Postgres", "Runtime",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "Federation",
       dependencies: [
         "Accounts", "Delivery", "DomainNames", "Encoding", "EventLoop", "HTTP", "IdentitySubjects",
@@ -356,7 +364,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "OpenID", "OpenIDClient",
+        "Changes", "OpenID", "OpenIDClient",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
@@ -540,7 +548,7 @@ let package = Package(
       dependencies: [
         "Federation", "Records",
 
-        "IdentitySubjects", "Permissions", "RateLimiting",
+        "Changes", "IdentitySubjects", "Permissions", "RateLimiting",
         "Administration", "BreachedPasswords", "Accounts", "CCrypt", "Declarations", "Delivery",
         "Distribution",
         "Documents",

@@ -29,6 +29,9 @@ package enum Example {
   package static let userCursor =
     "697c9d7d1be7e56f03a66184.MjAyNi0wMS0zMSAxMjowMDowMC4xMzM0ODgrMDA.-created_at"
 
+  /// Shortened.
+  package static let changesCursor = "AAAAAAAAAA0AAAAAAAAADQAAAAAAAAAA_Q9cM1tq8d0"
+
   package static let registered = "2026-01-31T12:00:00.133488+00:00"
   package static let visited = "2026-01-31T14:00:00.480121+00:00"
   package static let played = "2026-02-01T08:30:00.340156+00:00"

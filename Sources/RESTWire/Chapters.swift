@@ -39,7 +39,8 @@ extension RESTWire {
         curl -s -G "$B/v1/users" -H "Authorization: Bearer $SECRET" \
           --data-urlencode 'filter=email = "ada@example.org"'
         """#,
-      operations: ProfileResource.operations + PictureResource.operations
+      operations: ProfileResource.operations + ChangesResource.operations
+        + PictureResource.operations
         + UserResource.operations + UserResource.support + SignInCheckResource.operations
         + SearchResource.operations + ConsentResource.operations
         + MergeResource.operations

@@ -4,6 +4,7 @@ import Postgres
 
 @testable import Accounts
 @testable import Administration
+@testable import Changes
 @testable import Delivery
 @testable import Documents
 @testable import Federation
@@ -59,16 +60,16 @@ private let singleStatements: [any PreparedStatement] = [
   StoredAddressQueries.take, StoredAddressQueries.setAddress, StoredAddressQueries.setIdentity,
   StoredAddressQueries.setReserved, StoredAddressQueries.setTokens, UserAdministrationQueries.find,
   UserAdministrationQueries.setBlocked, UserRecordQueries.read, UserRecordQueries.signIns,
-  UserRevisionQueries.finish, MailTokenQueries.issue, MailTokenQueries.look, MailTokenQueries.take,
-  MailTokenQueries.removeRestores, MailTokenQueries.find, MailTokenQueries.prune, OutboxQueries.add,
-  OutboxQueries.due, OutboxQueries.claim, OutboxQueries.putOff, OutboxQueries.takeRequest,
-  OutboxQueries.remove, OutboxQueries.expired, OutboxQueries.expire, OutboxQueries.state,
-  OutboxQueries.page, OutboxQueries.failed, OutboxQueries.ids, OutboxQueries.retry,
-  OutboxQueries.drop, SecurityNoticeQueries.verifiedEmail, SecurityNoticeQueries.restorableEmails,
-  DocumentHistoryQueries.page, DocumentHistoryQueries.read, DocumentHistoryQueries.keep,
-  DocumentHistoryQueries.trim, DocumentsQueries.read, DocumentsQueries.fetch,
-  DocumentsQueries.version, DocumentsQueries.update, DocumentsQueries.create,
-  DocumentsQueries.delete, PropertyQueries.read, PropertyQueries.lock,
+  UserRevisionQueries.finish, UserStateQueries.read, MailTokenQueries.issue, MailTokenQueries.look,
+  MailTokenQueries.take, MailTokenQueries.removeRestores, MailTokenQueries.find,
+  MailTokenQueries.prune, OutboxQueries.add, OutboxQueries.due, OutboxQueries.claim,
+  OutboxQueries.putOff, OutboxQueries.takeRequest, OutboxQueries.remove, OutboxQueries.expired,
+  OutboxQueries.expire, OutboxQueries.state, OutboxQueries.page, OutboxQueries.failed,
+  OutboxQueries.ids, OutboxQueries.retry, OutboxQueries.drop, SecurityNoticeQueries.verifiedEmail,
+  SecurityNoticeQueries.restorableEmails, DocumentHistoryQueries.page, DocumentHistoryQueries.read,
+  DocumentHistoryQueries.keep, DocumentHistoryQueries.trim, DocumentsQueries.read,
+  DocumentsQueries.fetch, DocumentsQueries.version, DocumentsQueries.update,
+  DocumentsQueries.create, DocumentsQueries.delete, PropertyQueries.read, PropertyQueries.lock,
   PropertyQueries.lockAnonymous, PropertyQueries.stored, PropertyQueries.remove,
   PropertyQueries.write, SchemaQueries.all, SchemaQueries.text, SchemaQueries.known,
   SchemaQueries.set, SchemaQueries.list, SchemaQueries.remove, SchemaQueries.page,
@@ -113,11 +114,11 @@ private let singleStatements: [any PreparedStatement] = [
   AttemptQueries.giveBack, ThrottledQueries.refusals, AuditQueries.page, AuditLogQueries.user,
   AuditLogQueries.known, AuditLogQueries.apps, AuditLogQueries.app, AuditLogQueries.after,
   AuditLogQueries.event, EventQueries.record, AuditLogQueries.nextAction, EventQueries.recorded,
-  EventQueries.recordOnce, AppKeys.load, KeyringQueries.create,
-  MasterKeysQueries.list, MasterKeysQueries.add, MasterKeysQueries.sealedKeys,
-  ReencryptionQueries.forgetOthers, ReencryptionQueries.since, ReencryptionQueries.olderKeys,
-  ReencryptionQueries.olderClients, ReencryptionQueries.olderRecoveryCodes, PrincipalQueries.live,
-  AccountClaimQueries.read, DeviceAdministrationQueries.page, DeviceAdministrationQueries.one,
+  EventQueries.recordOnce, AppKeys.load, KeyringQueries.create, MasterKeysQueries.list,
+  MasterKeysQueries.add, MasterKeysQueries.sealedKeys, ReencryptionQueries.forgetOthers,
+  ReencryptionQueries.since, ReencryptionQueries.olderKeys, ReencryptionQueries.olderClients,
+  ReencryptionQueries.olderRecoveryCodes, PrincipalQueries.live, AccountClaimQueries.read,
+  DeviceAdministrationQueries.page, DeviceAdministrationQueries.one,
   DeviceAdministrationQueries.times, NewDeviceQueries.isNew, KnownNetworkQueries.has,
   DevicesQueries.record, DevicesQueries.use, DevicesQueries.lock, DevicesQueries.user,
   DevicesQueries.assurance, DevicesQueries.activate, DevicesQueries.deactivate,

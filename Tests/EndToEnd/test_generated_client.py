@@ -109,7 +109,7 @@ class Generated(Case):
 
     def test_the_client_of_an_app_sends_its_requests(self):
         folder, _ = self.generate("?for=users")
-        self.assertLess(self.count(folder), 180)
+        self.assertLess(self.count(folder), 190)
         picture = folder / "picture.jpg"
         Image.new("RGB", (40, 20), (200, 30, 30)).save(picture, "JPEG")
         run = subprocess.run(

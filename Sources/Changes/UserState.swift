@@ -1,0 +1,78 @@
+internal import Crypto
+package import Postgres
+
+/// A part of what the service knows about a user.
+package enum UserPart: String, CaseIterable, Sendable {
+  case profile, metadata
+  case appMetadata = "app_metadata"
+  case customData = "custom_data"
+  case properties, sessions, devices, identities, factors
+  case apiKeys = "api_keys"
+  case consents
+
+  /// Whether its number is a version, and no hash.
+  package var hasVersion: Bool {
+    switch self {
+    case .profile, .metadata, .appMetadata, .customData: true
+    case .properties, .sessions, .devices, .identities, .factors, .apiKeys, .consents: false
+    }
+  }
+}
+
+/// The state of a user: a number for each part, which differs after a change of the part.
+package struct UserState: Equatable, Sendable {
+  /// In the order of `UserPart.allCases`.
+  private var numbers: [Int]
+
+  package subscript(part: UserPart) -> Int {
+    get { numbers[Self.place(of: part)] }
+    set { numbers[Self.place(of: part)] = newValue }
+  }
+
+  /// The version of a part, as its entity tag has it; nil for a part without one.
+  package func version(of part: UserPart) -> Int? { part.hasVersion ? max(0, self[part]) : nil }
+
+  /// A number for the entity tag of the whole state, which a JavaScript number can hold.
+  package var tag: Int {
+    SHA256.hash(data: bytes).prefix(6).reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// Returns the parts whose numbers differ.
+  package func parts(unlike other: UserState) -> [UserPart] {
+    UserPart.allCases.filter { self[$0] != other[$0] }
+  }
+
+  private static func place(of part: UserPart) -> Int {
+    UserPart.allCases.firstIndex(of: part) ?? 0
+  }
+}
+
+extension UserState: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) {
+    numbers = []
+    for place in UserPart.allCases.indices { numbers.append(try row.int(place)) }
+  }
+}
+
+/// The form in cursors.
+extension UserState {
+  static let byteCount = 8 * UserPart.allCases.count
+
+  /// The numbers, 8 bytes each, with the most significant byte first.
+  var bytes: [UInt8] {
+    numbers.flatMap { number in
+      (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+  }
+
+  /// Reads `byteCount` bytes.
+  init(bytes: ArraySlice<UInt8>) {
+    numbers = []
+    var rest = bytes
+    while !rest.isEmpty {
+      let number = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      numbers.append(Int(truncatingIfNeeded: number))
+      rest = rest.dropFirst(8)
+    }
+  }
+}
