@@ -80,7 +80,8 @@ package import WireKit
       }
       return page
     }
-    page.body.append(table(of: events.items) { visit.path("users", $0) })
+    page.body.append(
+      table(of: events.items, user: { visit.path("users", $0) }, hasCodes: true))
     page.body += visit.pager(events) { visit.path("audit", query: conditions.values + $0) }
     if visit.right >= .admin { page.body.append(exportCard(conditions, visit)) }
     return page
@@ -103,7 +104,7 @@ package import WireKit
   ) -> Markup {
     let fields = [
       ConsoleField("action", "Action", value: conditions["action"], hint: "Such as login*"),
-      ConsoleField("actor", "By", value: conditions["actor"], hint: "Such as operator"),
+      ConsoleField("actor", "By", value: conditions["actor"], hint: "Such as operator or user"),
       ConsoleField("user", "User", value: conditions["user"], hint: "Id or address"),
       ConsoleField(
         "network", "Network", value: conditions["network"], hint: "Such as 203.0.113.0/24"),
@@ -156,10 +157,11 @@ package import WireKit
   /// - Parameters:
   ///   - events: the events.
   ///   - path: returns the page of a user; nil for the events of one user or object.
+  ///   - hasCodes: whether each action has its code beside it.
   ///   - versions: returns the versions of a document, by its name in events; nil for none.
   /// - Returns: the table.
   package static func table(
-    of events: [JSON], user path: ((String) -> LocalPath)? = nil,
+    of events: [JSON], user path: ((String) -> LocalPath)? = nil, hasCodes: Bool = false,
     versions: ((String) -> LocalPath?)? = nil
   ) -> Markup {
     var columns: [ConsoleTable.Column] = [.init("Action"), .init("Time"), .init("By")]
@@ -168,13 +170,17 @@ package import WireKit
     var table = ConsoleTable("Events", columns)
     for event in events {
       var row: [Markup] = [
-        Part.identifier(event["action"]?.string ?? ""), Part.time(event["at"]?.string),
-        Part.name(actor(of: event)),
+        action(of: event, hasCodes), Part.time(event["at"]?.string), actor(of: event),
       ]
       if let path {
         let user = event["user_id"]?.string
         row.append(
-          user.map { #"<a href="\#(path($0).text)">\#(Part.identifier($0))</a>"# as Markup } ?? "")
+          user.map {
+            let name = event["user_name"]?.string
+            return
+              #"<a href="\#(path($0).text)">\#(name.map(Part.address) ?? Part.identifier($0))</a>"#
+              as Markup
+          } ?? "")
       }
       let detail = event["detail"]?.object ?? JSONObject()
       row.append(Part.name(event["address"]?.string ?? ""))
@@ -187,16 +193,22 @@ package import WireKit
     return table.markup
   }
 
-  /// Returns who did it in words; the operator works on the command line.
-  private static func actor(of event: JSON) -> String {
-    let actor = event["actor"]?.string ?? ""
-    return actor == "operator" ? "operator (command line)" : actor
+  /// Returns what was done in words; with its code where a filter needs it.
+  private static func action(of event: JSON, _ hasCodes: Bool) -> Markup {
+    let code = event["action"]?.string ?? ""
+    let words = EventWords.action(code)
+    return "\(words)\(hasCodes ? " \(Part.identifier(code))" as Markup : nil)"
+  }
+
+  /// Returns who did it: the address of an administrator, the name of a client, or a word.
+  package static func actor(of event: JSON) -> Markup {
+    Part.address(
+      EventWords.actor(event["actor"]?.string ?? "", named: event["actor_name"]?.string))
   }
 
   private static func details(_ detail: JSON) -> Markup {
-    let line = detail.text
-    guard line.utf8.count > 60 || detail["before"]?.object != nil else {
-      return Part.identifier(line)
+    if let values = detail.object.flatMap(EventWords.values), values.utf8.count <= 120 {
+      return Part.name(values)
     }
     return """
       <details><summary>Show</summary>\(changes(detail) ?? Part.code(detail.edited, label: "Details"))\

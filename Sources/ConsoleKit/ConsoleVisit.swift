@@ -36,6 +36,8 @@ package enum ConsoleOutcome {
   package let session: ConsoleSession
   /// The app in the path; nil for pages of the deployment.
   package let app: String?
+  /// The names of the apps of the administrator, in order; at most `mostApps`.
+  private let apps: [String]
   /// The state that the last form has left.
   package let state: ConsoleState
 
@@ -51,11 +53,13 @@ package enum ConsoleOutcome {
     guard self.right >= right else { throw .roleInsufficient }
   }
 
-  /// Finds the session of the browser.
+  /// Finds the session of the browser; nil if it has none that is live.
   ///
-  /// - Returns: nil if it has none that is live.
-  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
-  package init?(_ call: Call) async throws(Failure) {
+  /// - Parameters:
+  ///   - call: the request.
+  ///   - place: the app of the page; nil for the one in the path.
+  /// - Throws: `.tooManyAttempts`, `.unknownApp`, `.databaseUnavailable`.
+  package init?(_ call: Call, in place: String? = nil) async throws(Failure) {
     guard let cookie = Cookie.value(of: Self.cookie, in: call.request.field(.cookie)),
       let session = try await ConsoleSessions.find(cookie, call.context)
     else { return nil }
@@ -65,7 +69,10 @@ package enum ConsoleOutcome {
     try await RateLimitSet([limit], call.context).spend()
     self.call = call
     self.session = session
-    app = call.captures["app"]
+    app = place ?? call.captures["app"]
+    let all = try await call.context.apps.all()
+    apps = Array(
+      all.filter { session.administrator.mayUse($0.id) }.map(\.name).sorted().prefix(Self.mostApps))
     if let app {
       let found = try await call.context.apps.app(named: app, host: nil)
       guard session.administrator.mayUse(found.id) else { throw .unknownApp }
@@ -75,12 +82,14 @@ package enum ConsoleOutcome {
 
   /// Creates the visit of a session that begins with this request.
   package init(_ call: Call, _ session: ConsoleSession) {
-    (self.call, self.session, app) = (call, session, nil)
+    (self.call, self.session, app, apps) = (call, session, nil, [])
     state = ConsoleState()
   }
 
   /// The most requests of an administrator in a minute.
   private static let requests = 600
+  /// The most apps to choose from in the bar.
+  private static let mostApps = 20
 
   // MARK: Cookies
 
@@ -257,7 +266,7 @@ package enum ConsoleOutcome {
     let administrator = session.administrator
     var frame = ConsoleFrame(
       app: app, administrator: session.email, role: administrator.role.rawValue,
-      sections: sections(of: administrator), hasOtherApps: administrator.apps?.count != 1,
+      sections: sections(of: administrator), apps: apps,
       signOut: target(.console("-", "sign-out"))
     )
     frame.hasKeys = hasKeys

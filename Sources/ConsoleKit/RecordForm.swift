@@ -88,20 +88,12 @@ package struct RecordForm {
   package func definitions(_ values: JSONObject?) -> Markup {
     Part.definitions(
       columns.map { column in
-        (column.name, Part.name(Self.text(of: values?[column.name] ?? .null, column.rule)))
+        (label(of: column), Part.name(Self.text(of: values?[column.name] ?? .null, column.rule)))
       })
   }
 
-  /// The words of names that people write in capital letters.
-  private static let initials = [
-    "api": "API", "apis": "APIs", "cors": "CORS", "ip": "IP", "jwks": "JWKS", "jwt": "JWT",
-    "mfa": "MFA", "pkce": "PKCE", "rp": "RP", "url": "URL", "urls": "URLs",
-  ]
-
   private func label(of column: Column) -> String {
-    let words = column.name.split(separator: "_").map { Self.initials[String($0)] ?? String($0) }
-      .joined(separator: " ")
-    return labels[column.name] ?? words.prefix(1).uppercased() + words.dropFirst()
+    labels[column.name] ?? NameWords.label(column.name)
   }
 
   private func hint(of column: Column) -> Markup {

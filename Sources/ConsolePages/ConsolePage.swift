@@ -72,8 +72,8 @@ package struct ConsoleFrame: Sendable {
   package let role: String
   /// The sections that the administrator may open.
   package let sections: [ConsoleSection]
-  /// Whether there are other apps to choose.
-  package let hasOtherApps: Bool
+  /// The names of the apps to choose from.
+  package let apps: [String]
   /// The form that ends the session.
   package let signOut: FormTarget
   /// The text in the search field.
@@ -83,10 +83,10 @@ package struct ConsoleFrame: Sendable {
 
   package init(
     app: String?, administrator: String, role: String, sections: [ConsoleSection],
-    hasOtherApps: Bool, signOut: FormTarget
+    apps: [String], signOut: FormTarget
   ) {
     (self.app, self.administrator, self.role) = (app, administrator, role)
-    (self.sections, self.hasOtherApps, self.signOut) = (sections, hasOtherApps, signOut)
+    (self.sections, self.apps, self.signOut) = (sections, apps, signOut)
   }
 }
 
@@ -125,7 +125,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .connections: "Connections"
     case .settings: "Settings"
     case .branding: "Branding"
-    case .customData: "Custom data"
+    case .customData: "App Services data"
     case .mail: "Emails"
     case .schemas: "Schemas"
     case .indexes: "Indexes"

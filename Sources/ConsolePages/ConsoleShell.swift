@@ -40,6 +40,10 @@ package struct ConsoleShell: Sendable {
       #"<nav class="menu-list" aria-label="All sections">\#(navigation(frame, current: nil))</nav>"#,
       account(frame),
     ]
+    if frame.apps.contains(where: { $0 != frame.app }) {
+      page.body.insert(
+        #"<nav class="menu-list" aria-label="Apps"><h2>Apps</h2>\#(switcher(frame))</nav>"#, at: 1)
+    }
     return page
   }
 
@@ -76,13 +80,16 @@ package struct ConsoleShell: Sendable {
     let app = frame.app ?? "-"
     let home: LocalPath = frame.app == nil ? .console("-", "apps") : .console(app)
     let apps: Markup? =
-      frame.hasOtherApps
-      ? #"<a class="switch" href="\#(LocalPath.console("-", "apps").text)">All apps</a>"# : nil
+      frame.apps.contains { $0 != frame.app }
+      ? """
+      <details class="who switch"><summary>Switch app</summary>\
+      <nav class="account-card" aria-label="Apps">\(switcher(frame))</nav></details>
+      """ : nil
     return """
       <header class="bar">
       <a class="menu" href="\(LocalPath.console(app, "menu").text)">Menu</a>
-      <p class="place"><a class="product" href="\(home.text)">\(mark) <bdi>\
-      \(frame.app ?? "Deployment")</bdi></a>\(apps)</p>
+      <div class="place"><a class="product" href="\(home.text)">\(mark) <bdi>\
+      \(frame.app ?? "Deployment")</bdi></a>\(apps)</div>
       <form class="search" role="search" method="get" \
       action="\(LocalPath.console(app, "search").text)">
       <svg class="icon" viewBox="0 0 20 20" aria-hidden="true"><circle cx="9" cy="9" r="6"/>\
@@ -97,6 +104,21 @@ package struct ConsoleShell: Sendable {
       \(frame.administrator)</bdi></summary>\(account(frame))</details>
       </header>
       """
+  }
+
+  /// Returns the links to the apps, and to the list of all.
+  private func switcher(_ frame: ConsoleFrame) -> Markup {
+    let items = frame.apps.map { app -> Markup in
+      """
+      <li><a href="\(LocalPath.console(app).text)"\
+      \(attribute: "aria-current", app == frame.app ? "true" : nil)><bdi>\(app)</bdi></a></li>
+
+      """
+    }
+    let all: Markup? =
+      frame.sections.contains(.apps)
+      ? "<li>\(Part.link("All apps", to: .console("-", "apps")))</li>" : nil
+    return "<ul>\(items)\(all)</ul>"
   }
 
   /// Returns the administrator with the form that signs out.

@@ -74,13 +74,16 @@ package struct Conflict: Sendable {
     (self.base, self.theirs, self.mine) = (base, theirs, mine)
   }
 
+  /// Returns the id of the heading of a document's card, to which its error links.
+  package static func heading(of document: String) -> String { "conflict-\(document)" }
+
   /// Returns the card above the form, with the buttons that fill it.
   ///
   /// - Parameter field: the name of the buttons; their values are `merged`, `theirs` and `mine`.
   /// - Returns: the card.
   package func markup(choosingIn field: String) -> Markup {
     let merge = DocumentMerge(base: base, theirs: theirs, mine: mine)
-    let who: Markup = author.map { "Saved by \(Part.name($0))" } ?? "Saved by someone else"
+    let who: Markup = author.map { "saved by \(Part.address($0))" } ?? "saved by someone else"
     let when: Markup? = time.map { " at \(Part.time($0))" }
     let both = merge.conflicts.map { "<li><code>\($0)</code></li>" as Markup }
     let list: Markup =
@@ -94,9 +97,8 @@ package struct Conflict: Sendable {
       Part.submit(label, style, value: HiddenField(field, value))
     }
     return """
-      <section class="card conflict" aria-labelledby="conflict-title">\
-      <h2 id="conflict-title">\(document) has changed since you opened it</h2>\
-      <p>\(who)\(when). Your text is not saved, and nothing was overwritten.</p>\
+      <section class="card conflict" aria-labelledby="\(Self.heading(of: document))">\
+      <h2 id="\(Self.heading(of: document))" tabindex="-1">\(document): \(who)\(when)</h2>\
       <h3>What they changed</h3>\
       \(Difference(from: base.edited, to: theirs.edited).markup(label: "What they changed"))\
       <h3>Proposed merge</h3>\(list)\

@@ -94,8 +94,8 @@ import WireKit
       ]
     }
     var columns: [ConsoleTable.Column] = [
-      .init("Device"), .init("Sessions", isNumber: true), .init("First use", isMinor: true),
-      .init("Last use"),
+      .init("Device"), .init("Application"), .init("Sessions", isNumber: true),
+      .init("First use", isMinor: true), .init("Last use"),
     ]
     if mayChange { columns.append(.init("Action")) }
     var table = ConsoleTable("Devices", columns)
@@ -103,8 +103,9 @@ import WireKit
       let id = device["id"]?.string ?? ""
       let count = device["sessions"]?.text ?? "0"
       var row: [Markup] = [
-        #"<a href="\#(visit.path("devices", id).text)">\#(Part.identifier(id))</a>"#,
-        "\(count)", Part.time(device["created_at"]?.string),
+        #"<a href="\#(visit.path("devices", id).text)">\#(name(of: device, id))</a>"#,
+        Part.name(device["client_name"]?.string ?? "–"), "\(count)",
+        Part.time(device["created_at"]?.string),
         Part.time(device["last_seen_at"]?.string),
       ]
       if mayChange {
@@ -122,16 +123,27 @@ import WireKit
     return page
   }
 
+  /// Returns the program and the system of a device, or else the end of its id.
+  private static func name(of device: JSON, _ id: String) -> Markup {
+    let names = device["agent"]?.string.map(BrowserName.init)
+    guard let label = names?.label else { return "Device \(Part.identifier(String(id.suffix(6))))" }
+    return Part.name(label)
+  }
+
   // MARK: One device
 
   private static func show(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
     let id = visit.call.text("device")
     let device = try await visit.read("devices", id).json
-    var page = ConsolePage(
-      "Device \(id)", heading: "Device \(Part.identifier(id))", section: .users)
+    let users = device["users"]?.array.map(Array.init) ?? []
+    var latest = JSON.null
+    if let user = users.first?["user_id"]?.string {
+      latest = try await visit.read("users", user, "devices", id).json
+    }
+    let label = latest["agent"]?.string.map(BrowserName.init)?.label ?? "Device \(id.suffix(6))"
+    var page = ConsolePage(label, heading: Part.name(label), section: .users)
     page.hasTimes = true
     page.commands = ["dossier device show \(id) --app \(visit.place)"]
-    let users = device["users"]?.array.map(Array.init) ?? []
     let mayChange = visit.right >= .support
     if mayChange, !users.isEmpty {
       page.actions = [
@@ -143,6 +155,8 @@ import WireKit
       Part.card(
         nil,
         Part.definitions([
+          ("Id", Part.identifier(id)),
+          ("Application", Part.name(latest["client_name"]?.string ?? "–")),
           ("First use", Part.time(device["created_at"]?.string)),
           ("Last use", Part.time(device["last_seen_at"]?.string)),
         ]))

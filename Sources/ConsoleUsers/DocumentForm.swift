@@ -205,12 +205,16 @@ struct DocumentForm {
       let document = entries[index].document
       let versions = try await visit.read("users", visit.userID, document.rawValue, "versions")
       let latest = versions.items.first { $0["version"]?.number?.int == stored[index].version }
+      let author = latest?["actor"]?.string
       entries[index].conflict = Conflict(
-        document: document.field, author: latest?["actor"]?.string,
+        document: document.field,
+        author: try await visit.actors([author].compactMap(\.self)).values.first,
         time: latest?["changed_at"]?.string, base: bases[index], theirs: stored[index].json,
         mine: values[index])
       mistakes.append(
-        Mistake("\(document.field) has changed since you opened it.", field: document.field))
+        Mistake(
+          "\(document.field) has changed since you opened it. Nothing was saved.",
+          field: Conflict.heading(of: document.field)))
     }
     return .refused(mistakes, .preconditionFailed)
   }

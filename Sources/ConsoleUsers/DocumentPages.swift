@@ -108,12 +108,13 @@ import WireKit
     guard !list.items.isEmpty else {
       page.body = [
         Part.empty(
-          "No earlier versions of \(document.field) are stored. The setting document_versions_kept "
-            + "says how many this app keeps.",
+          "No earlier versions of \(document.field) are stored. The setting “Document versions "
+            + "kept” says how many this app keeps.",
           Part.link("Settings", to: visit.path("settings", "document"), style: .secondary))
       ]
       return page
     }
+    let actors = try await visit.actors(list.items.compactMap { $0["actor"]?.string })
     var table = ConsoleTable(
       "Versions of \(document.field)", [.init("Version"), .init("Changed"), .init("By")])
     for item in list.items {
@@ -121,7 +122,8 @@ import WireKit
       let path = visit.userPath(document.rawValue, "versions", number)
       table.rows.append([
         "\(Part.link(number, to: path))\(if: item["deleted"]?.bool == true, " \(Part.tag("Deleted"))")",
-        Part.time(item["changed_at"]?.string), Part.name(item["actor"]?.string ?? ""),
+        Part.time(item["changed_at"]?.string),
+        Part.address(item["actor"]?.string.flatMap { actors[$0] } ?? ""),
       ])
     }
     page.body = ["<h2>Versions of \(document.field)</h2>", table.markup]

@@ -77,16 +77,21 @@ import WireKit
       page.body = [
         Part.empty(
           "Nothing in \(place) has this id, address, name or phone number. Text inside a word is not "
-            + "searched.",
-          visit.app.map {
-            Part.link(
-              "Look for addresses that are almost the same",
-              to: .console($0, "sign-in-check", query: [("user", text)]),
-              style: .secondary)
-          })
+            + "searched.")
       ]
     }
+    if let app = visit.app, !isID, visit.right >= .support {
+      page.body.append("<p>\(similar(to: text, in: app))</p>")
+    }
     return .refused(page, .ok)
+  }
+
+  /// Returns the link to the check of an address, which finds those that are almost the same.
+  static func similar(to text: String, in app: String) -> Markup {
+    let user = text.utf8.contains(UInt8(ascii: "@")) ? text : ""
+    return Part.link(
+      "Look for addresses that are almost the same",
+      to: .console(app, "sign-in-check", query: [("user", user)]), style: .secondary)
   }
 
   private static func parts(of found: JSON, in app: String) -> [Markup] {

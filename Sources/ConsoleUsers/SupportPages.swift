@@ -111,48 +111,19 @@ import WireKit
           [
             ("User", Part.link(user, to: visit.path("users", user))),
             ("Session ends", Part.time(view["expires_at"]?.string)),
-          ] + values(data)))
+          ] + SupportView.values(data)))
     ]
     if let profile = data["profile"]?.object {
-      page.body.append(Part.card("Profile", Part.definitions(values(profile))))
+      page.body.append(Part.card("Profile", Part.definitions(SupportView.values(profile))))
     }
     for (name, part) in data where name != "profile" && !isEmpty(part) {
-      page.body.append(section(name, part))
+      page.body.append(SupportView.card(name, part))
     }
     return page
-  }
-
-  /// Returns the members that are neither objects nor arrays, with their names.
-  private static func values(_ members: JSONObject) -> [(label: String, value: Markup)] {
-    members.compactMap { name, value in
-      guard value.object == nil, value.array == nil else { return nil }
-      return (label(name), value == .null ? Part.time(nil) : Part.name(value.string ?? value.text))
-    }
-  }
-
-  private static func label(_ name: String) -> String {
-    name.prefix(1).uppercased() + name.dropFirst().replacing("_", with: " ")
   }
 
   /// Returns whether a part has no card of its own.
   private static func isEmpty(_ part: JSON) -> Bool {
     part.object.map { $0.count == 0 } ?? part.array?.isEmpty ?? true
-  }
-
-  /// The longest part that a page shows in full, in bytes, and how many elements of a list it shows.
-  private static let longest = 3_072
-  private static let most = 20
-
-  /// Returns a part of the export, which is shortened if it is long.
-  private static func section(_ name: String, _ part: JSON) -> Markup {
-    let heading = label(name)
-    // The newest elements are the last ones.
-    let newest = part.array.map { JSON.array(JSONArray(Array($0.suffix(most)))) } ?? part
-    let text = newest.edited
-    let isWhole = text.utf8.count <= longest && part.array?.count ?? 0 <= most
-    let note: Markup? =
-      isWhole
-      ? nil : Part.paragraph("The page shows a part. The command line shows all.", isMuted: true)
-    return Part.card(heading, "\(Part.code(text.excerpt(longest), label: heading))\(note)")
   }
 }

@@ -37,6 +37,11 @@ import WireKit
         Part.link("Create user", to: visit.path("users", "new"), style: .primary)
       ]
     }
+    if visit.right >= .support {
+      page.actions.append(
+        Part.link(
+          "Why can a user not sign in?", to: visit.path("sign-in-check"), style: .secondary))
+    }
     page.commands = ["dossier user list --app \(visit.place)\(filter.flags)"]
     page.hasTimes = true
     let found: ConsoleAnswer
@@ -69,7 +74,9 @@ import WireKit
       page.body = [
         Part.empty(
           "You don't have any users yet.",
-          page.actions.first ?? Part.muted("A user appears here after the first sign-in."))
+          visit.right >= .admin
+            ? Part.link("Create user", to: visit.path("users", "new"), style: .primary)
+            : Part.muted("A user appears here after the first sign-in."))
       ]
       return .refused(page, .ok)
     }
@@ -79,6 +86,9 @@ import WireKit
         Part.empty(
           "No user matches \(filter.text.isEmpty ? "this page" : filter.text).",
           Part.link("Remove filter", to: visit.path("users"), style: .secondary)))
+      if visit.right >= .support {
+        page.body.append("<p>\(SearchPages.similar(to: "", in: visit.place))</p>")
+      }
       return .refused(page, .ok)
     }
     if filter.text.isEmpty, visit.cursor.isEmpty, let total = try await total(visit) {

@@ -300,7 +300,10 @@ import WireKit
     let user = try await visit.read("users", visit.userID).json
     var page = page(of: user, .history, visit)
     let events = try await visit.read(
-      "users", visit.userID, "audit", query: [("limit", "50"), ("cursor", visit.cursor)])
+      "audit",
+      query: [
+        ("app", visit.place), ("user", visit.userID), ("limit", "50"), ("cursor", visit.cursor),
+      ])
     page.body = [
       events.items.isEmpty
         ? Part.empty("Nothing is recorded about this user.")
@@ -315,7 +318,7 @@ import WireKit
     ]
     page.body += visit.pager(events) { visit.userPath("history", query: $0) }
     page.commands = [
-      "dossier api GET /v1/users/\(visit.userID)/audit --app \(visit.place)"
+      "dossier audit --user \(visit.userID) --app \(visit.place)"
     ]
     return page
   }

@@ -165,7 +165,7 @@ import WireKit
     }
     for item in identities {
       let subject = item["subject"]?.string ?? ""
-      let method = item["connection"]?.string ?? item["provider"]?.string ?? ""
+      let method = item["connection"]?.string ?? EventWords.method(item["provider"]?.string ?? "")
       let isVerified = item["verified"]?.bool == true
       add(
         item, method: method, account: Part.address(subject),
@@ -174,7 +174,7 @@ import WireKit
     }
     for item in passkeys {
       add(
-        item, method: "passkey", account: Part.name(item["name"]?.string ?? ""), state: "",
+        item, method: "Passkey", account: Part.name(item["name"]?.string ?? ""), state: "",
         kind: "passkey")
     }
     return table.markup
@@ -222,14 +222,15 @@ import WireKit
     var table = ConsoleTable("Sessions", columns)
     for item in list.items {
       let agent = item["agent"]?.string
-      let names = agent.map(BrowserName.init)
-      let label = [names?.program, names?.system].compactMap(\.self).joined(separator: ", ")
+      let label = agent.map(BrowserName.init)?.label ?? "Unknown"
       var row: [Markup] = [
-        #"<span title="\#(agent ?? "")">\#(Part.name(label.isEmpty ? "Unknown" : label))</span>"#,
+        #"<span title="\#(agent ?? "")">\#(Part.name(label))</span>"#,
         item["device_id"]?.string.map {
-          #"<a href="\#(visit.path("devices", $0).text)">\#(Part.identifier($0))</a>"# as Markup
+          #"<a href="\#(visit.path("devices", $0).text)">Device \#(Part.identifier(String($0.suffix(6))))</a>"#
+            as Markup
         } ?? "",
-        Part.name(item["provider"]?.string ?? ""), Part.name(item["address"]?.string ?? ""),
+        Part.name(EventWords.method(item["provider"]?.string ?? "")),
+        Part.name(item["address"]?.string ?? ""),
         Part.time(item["refreshed_at"]?.string), Part.time(item["expires_at"]?.string),
       ]
       if mayEnd {

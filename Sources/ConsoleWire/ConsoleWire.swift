@@ -58,6 +58,19 @@ package struct ConsoleWire: Wire {
     return response
   }
 
+  /// Returns the page of an unknown path in the frame of an administrator, who finds the way from it.
+  @EventLoop package func pageOfUnknownPath(_ call: Call) async -> Response? {
+    guard call.context.dependencies[Console.self].isOpen(to: call) else { return nil }
+    let parts = call.request.path.split(separator: "/").map(String.init)
+    let app = parts.count > 1 && parts[1] != "-" ? parts[1] : nil
+    var visit: ConsoleVisit?
+    // The path may also name no app of the administrator.
+    for place in [app, nil] where visit == nil {
+      visit = (try? await ConsoleVisit(call, in: place)) ?? nil
+    }
+    return visit?.response(to: .routeNotFound, back: nil) ?? response(to: .routeNotFound, of: call)
+  }
+
   package func page(for failure: Failure, at prefix: String) -> WebServerPage {
     let page = ConsoleResponses.failure(failure, request: nil)
     return WebServerPage(

@@ -42,7 +42,7 @@ import WireKit
   ) async throws(Failure) -> ConsolePage {
     let answer = try await visit.read("apps", visit.place)
     let values = answer.json["settings"]?.object
-    var page = ConsolePage("Custom data", section: .customData)
+    var page = ConsolePage("App Services data", section: .customData)
     page.mistakes = mistakes
     let stored = (values?[collection]?.string ?? "").split(separator: "/", maxSplits: 2)
     let places = parts.enumerated().map { index, part in

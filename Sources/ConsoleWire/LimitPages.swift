@@ -75,7 +75,7 @@ import WireKit
     for caller in callers {
       let network = caller["network"]?.string ?? ""
       var row = [
-        Part.identifier(network), Part.identifier(caller["limit"]?.string ?? ""),
+        Part.identifier(network), Part.name(NameWords.label(caller["limit"]?.string ?? "")),
         Part.time(caller["refused_at"]?.string), Part.time(caller["ends_at"]?.string),
       ]
       if visit.right >= .support {

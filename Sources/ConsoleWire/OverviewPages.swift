@@ -133,8 +133,17 @@ import WireKit
     ).json
     let days = found["days"]?.array.map(Array.init) ?? []
     let names = days.map { $0["day"]?.string ?? "" }
-    func values(_ name: String) -> [Int?] { days.map { $0[name]?.number?.int } }
-    func last(_ name: String) -> String { values(name).last?.map { "\($0)" } ?? "0" }
+    let counted = found["counted_to"]?.string ?? ""
+    // A day that no run has reached yet has no number, which is no zero.
+    func values(_ name: String) -> [Int?] {
+      days.map { day in
+        (day["day"]?.string ?? "") <= counted.prefix(10) ? day[name]?.number?.int : nil
+      }
+    }
+    func last(_ name: String) -> String { (values(name).last ?? nil).map { "\($0)" } ?? "–" }
+    let until =
+      counted.hasPrefix(DailyCounter.day(today))
+      ? "today until \(counted.dropFirst(11).prefix(5)) UTC" : "counted within ten minutes"
     let active = Array(zip(names, values("active_users"))).last { $0.1 != nil }
     let choices = ranges.map { number -> Markup in
       number == range
@@ -148,8 +157,8 @@ import WireKit
           "Active users", active?.1.map { "\($0)" } ?? "–",
           active.map { "on \($0.0)" } ?? "counted after 03:00 UTC"
         ),
-        ("Sign-ins", last("sign_ins"), "today so far"),
-        ("New users", last("sign_ups"), "today so far"),
+        ("Sign-ins", last("sign_ins"), until),
+        ("New users", last("sign_ups"), until),
       ]),
       #"<nav class="ranges" aria-label="Days of the charts">\#(choices)</nav>"#,
       """
@@ -168,7 +177,7 @@ import WireKit
       ).markup)</div>
       """,
       Part.paragraph(
-        "Days are in UTC. The numbers of today may be ten minutes old.", isMuted: true),
+        "Days are in UTC. Events are counted every ten minutes, and users at night.", isMuted: true),
     ]
   }
 

@@ -56,7 +56,7 @@ import WireKit
       let now = values?[name] ?? column.usual
       let after = value.object.map { .object((now.object ?? JSONObject()).merging($0)) } ?? value
       table.rows.append([
-        Part.identifier(name), shown(now, column),
+        "\(NameWords.label(name))", shown(now, column),
         value == .null
           ? "\(shown(column.usual, column)) \(Part.tag("default"))" : shown(after, column),
       ])
@@ -98,8 +98,9 @@ import WireKit
     }
     var request = ConsoleRequest(.patch, "apps", visit.place)
     (request.body, request.version) = (["settings": .object(changes)], version)
+    let saved = changes.keys.map(NameWords.label).joined(separator: ", ")
     return try await visit.submit(request, []) { _ in
-      .done(subject.path(visit), "Saved: \(changes.keys.joined(separator: ", ")).")
+      .done(subject.path(visit), "Saved: \(saved).")
     } orShow: { (mistakes) async throws(Failure) in
       let app = try await visit.read("apps", visit.place)
       let moved =

@@ -193,6 +193,17 @@ extension Shape {
     of: .object(
       members: event(like: ["client_id": .string(Example.client)]) + [
         (key: "app", value: .slug.orNull), (key: "user_id", value: .id(Example.ada).orNull),
+        (
+          key: "actor_name",
+          value: .text.orNull.saying(
+            "the address of the administrator, or the name of the client; null for other actors"
+          ).like(.null)
+        ),
+        (
+          key: "user_name",
+          value: .text.orNull.saying("the address or else the name of the user")
+            .like("ada@example.org")
+        ),
       ]
     ).named("AuditEventOfApp", "An event of the audit log, with its app and user."),
     atMost: PageLimit.most

@@ -1,3 +1,4 @@
+import Administration
 import Declarations
 import Encoding
 import Outbound
@@ -33,7 +34,8 @@ import WireKit
       if let user = filter.user {
         try await Audit.recordView(of: .history, of: user, in: app?.id, call.context)
       }
-      return query.response(page, call, \.jsonWithUser)
+      let names = try await AuditNames.read(of: page.items, call.context)
+      return query.response(page, call) { $0.json(with: names) }
     },
     Operation(
       .get, "/v1/audit/export", access: .operator,
@@ -152,6 +154,14 @@ extension AuditEntry {
     var members = json.object ?? JSONObject()
     members["app"] = JSON(app)
     members["user_id"] = JSON(user?.text)
+    return .object(members)
+  }
+
+  /// The event with its app, its user, and the names of its actor and user.
+  func json(with names: AuditNames) -> JSON {
+    var members = jsonWithUser.object ?? JSONObject()
+    members["actor_name"] = JSON(names.name(ofActor: actor))
+    members["user_name"] = JSON(user.flatMap(names.name(of:)))
     return .object(members)
   }
 }

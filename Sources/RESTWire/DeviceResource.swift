@@ -118,7 +118,8 @@ extension DeviceOfUser {
     [
       "id": .string(id.text), "created_at": JSON(times?.createdAt),
       "last_seen_at": JSON(times?.lastSeenAt), "activated_at": .string(activatedAt.text),
-      "sessions": .number(JSONNumber(sessions)),
+      "sessions": .number(JSONNumber(sessions)), "agent": JSON(agent),
+      "client_name": JSON(client),
     ]
   }
 }
@@ -128,6 +129,9 @@ extension Shape {
     "id": .id(Example.device), "created_at": .time(Example.registered).orNull,
     "last_seen_at": .time(Example.played).orNull, "activated_at": .time(Example.visited),
     "sessions": .count.saying("the number of live sessions of the user there").like(1),
+    "agent": .text.orNull.saying("the User-Agent of the user's latest sign-in there")
+      .like(.string(Example.agent)),
+    "client_name": .text.orNull.saying("the name of the client of that sign-in").like(.null),
   ]).named("DeviceOfUser", "A device on which a user is known.")
 
   fileprivate static let knownDevice = Shape.object([

@@ -34,10 +34,11 @@ import WireKit
     if !found.members.isEmpty {
       try await Audit.recordSearch(by: found.members, call.context)
     }
+    let names = try await AuditNames.read(of: found.events, call.context)
     let body: JSON = [
       "users": .array(found.users.map(\.json)), "sessions": .array(found.sessions.map(\.json)),
       "devices": .array(found.devices.map(\.json)), "clients": .array(found.clients.map(\.json)),
-      "events": .array(found.events.map(\.jsonWithUser)),
+      "events": .array(found.events.map { $0.json(with: names) }),
     ]
     return Response(.ok, json: body.serialized())
   }

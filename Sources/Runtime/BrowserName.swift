@@ -11,6 +11,12 @@ package struct BrowserName: Sendable {
   /// The browser, or the name that another program gives itself.
   package let program: String?
 
+  /// The program and its system, such as “Firefox, Linux”; nil for an empty `User-Agent`.
+  package var label: String? {
+    let parts = [program, system].compactMap(\.self)
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
   package init(_ agent: String) {
     func first(_ names: [(mark: String, name: String)]) -> String? {
       names.first { agent.contains($0.mark) }?.name

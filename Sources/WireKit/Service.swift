@@ -153,6 +153,11 @@ import Tenancy
       call.app = try? await app(of: call, served)
     }
     var response = self.response(to: failure, of: call, served)
+    if failure.is(.routeNotFound), call.request.wantsPage,
+      let page = await served.wire.pageOfUnknownPath(call)
+    {
+      response = page
+    }
     served.addCounters(to: &response, of: call)
     if let methods { response.add(.allow, Self.text(of: methods + [.options])) }
     response.add(line: Self.vary(call.failure))

@@ -42,6 +42,11 @@ package protocol Wire: Sendable {
   /// - Returns: the response that the wire's clients expect for an error, possibly a redirect. The
   ///   service adds `Allow`, `Accept-Patch` and `Retry-After`.
   @EventLoop func response(to failure: Failure, of call: Call) -> Response
+  /// Returns the wire's own page for an unknown path below its prefixes.
+  ///
+  /// - Parameter call: the request, from a browser.
+  /// - Returns: nil for the page that unknown paths of all wires have.
+  @EventLoop func pageOfUnknownPath(_ call: Call) async -> Response?
   /// Returns the page that the web server sends for one of its own errors.
   ///
   /// - Parameters:
@@ -58,6 +63,7 @@ extension Wire {
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
   package var requestLimit: RateLimitStatus? { nil }
   package func showsPages(at path: Substring) -> Bool { false }
+  @EventLoop package func pageOfUnknownPath(_ call: Call) async -> Response? { nil }
   @EventLoop package func isOffered(by app: App, to call: Call) -> Bool { true }
 }
 

@@ -181,6 +181,24 @@ class Forms(ConsoleCase):
         for path in ["", "/settings/account", "/users"]:
             self.assertEqual(visitor.open(f"/console/operators{path}").status, 404)
 
+    def test_an_unknown_path_has_the_look_of_the_console(self):
+        visitor = self.administrator("viewer")
+        app = self.site.create_app("elsewhere")
+        for path, place in [("/console/default/no/such", "default"), ("/console/elsewhere/a/b", "elsewhere"),
+                            ("/console/-/nothing", None), ("/console/nowhere/a/b", None)]:
+            page = self.shows(visitor.open(path), "Not found", status=404)
+            links = page.links
+            self.assertEqual(links.get("Users"), place and f"/console/{place}/users", path)
+            self.assertIn("Sign out", page.text)
+        page = self.shows(self.new_visitor().open("/console/default/no/such"), "Not found", status=404)
+        self.assertEqual(page.links["Back to the console"], "/console")
+        # The bar leads to the other apps of the administrator.
+        self.assertEqual(visitor.open("/console/default").links["elsewhere"], "/console/elsewhere")
+        narrow = self.administrator("viewer", "--app", "default")
+        self.assertNotIn("Switch app", narrow.page.text)
+        page = self.shows(narrow.open("/console/elsewhere/a/b"), "Not found", status=404)
+        self.assertNotIn("/console/elsewhere", page.body.decode())
+
     def test_a_link_is_not_used_up_from_another_network(self):
         address, link = self.link("viewer", "--network", "192.0.2.0/24")
         visitor = self.new_visitor()
@@ -376,7 +394,7 @@ class Users(ConsoleCase):
         self.assertIn("The user has the role.", visitor.submit("/roles", role=role["id"]).text)
         self.assertIn("editor", visitor.page.text)
         self.assertIn("no longer has", visitor.submit("/roles/remove").text)
-        self.assertIn("login", visitor.open(f"{path}/history").text)
+        self.assertIn("Signed in", visitor.open(f"{path}/history").text)
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ class Tutorials(ConsoleBrowserCase):
         email = self.own_email()
 
         # Enable custom user data: cluster, database, collection, user ID field, Save.
-        self.press("Custom data")
+        self.press("App Services data")
         self.browser.find("#app_services").click()
         self.fill(cluster="mongodb-atlas", database="my_database", collection="users",
                   app_services_user_field="userId")

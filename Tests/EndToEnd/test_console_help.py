@@ -35,13 +35,14 @@ class Search(ConsoleCase):
         self.assertIn(session["id"], page.links)
         device = session["device_id"]
         page = visitor.open(f"/console/-/search?q={device}")
-        self.shows(visitor.open(page.links[device]), f"Device {device}")
+        page = visitor.open(page.links[device])
+        self.assertIn(device, page.text)
         client = self.site.dossier("client", "create", "--app", "default", "Reports", "kind=machine")
         page = visitor.open(f"/console/default/search?q={client['id']}")
         self.assertEqual(page.links["Reports"], f"/console/default/applications/{client['id']}")
         events = self.site.dossier("api", "GET", f"/v1/users/{user}/audit")
         page = visitor.open(f"/console/default/search?q={events[0]['id']}")
-        self.assertIn(events[0]["action"], page.text)
+        self.assertIn("Signed in", page.text)
         page = visitor.open("/console/default/search?q=%40nobody.example")
         self.assertIn("Text inside a word is not searched.", page.text)
         page = visitor.open(quoted("/console/default/search", q="x" * 400))
@@ -115,6 +116,21 @@ class SignInCheck(ConsoleCase):
         page = admin.open(quoted("/console/default/sign-in-check", user="0" * 24))
         self.assertEqual(page.errors, ["No user in default has this id."])
 
+    def test_similar_addresses_are_found_from_the_search_and_the_list(self):
+        support, email = self.administrator("support"), f"similar{self.own_email()}"
+        self.user(email=email)
+        self.assertEqual(support.open("/console/default/users").links["Why can a user not sign in?"],
+                         "/console/default/sign-in-check")
+        # Also where the search finds another user.
+        label = "Look for addresses that are almost the same"
+        page = support.open(quoted("/console/default/search", q="similar"))
+        self.assertIn(email, page.text)
+        self.assertEqual(page.links[label], "/console/default/sign-in-check")
+        page = support.open(quoted("/console/default/search", q="x" + email))
+        self.assertIn("sign-in-check?user=x", page.links[label])
+        viewer = self.administrator("viewer")
+        self.assertNotIn("Why can a user not sign in?", viewer.open("/console/default/users").links)
+
     def test_a_viewer_may_not_ask(self):
         viewer = self.administrator("viewer")
         user = self.user()
@@ -130,10 +146,13 @@ class Devices(ConsoleCase):
         user = self.expect(self.register(email, "correct horse battery"), 201).json["user_id"]
         path = f"/console/default/users/{user}/devices"
         page = visitor.open(path)
-        [device] = [label for label in page.links if re.fullmatch("[0-9a-f]{24}", label)]
+        # People know a device by its program; the end of an id stands in for an unknown one.
+        self.assertRegex(page.text, r"Python-urllib|Device [0-9a-f]{6}")
+        [device] = {path for path in page.links.values()
+                    if re.fullmatch("/console/default/devices/[0-9a-f]{24}", path)}
         self.assertIn("The user is signed out there.", visitor.submit("/devices/sign-out").text)
         self.assertEqual(self.site.dossier("api", "GET", f"/v1/users/{user}/sessions"), [])
-        page = visitor.open(page.links[device])
+        page = visitor.open(device)
         self.assertIn(email, page.links)
         self.assertIn("Signed out", page.text)
         page = visitor.submit("/remove", user=user)
@@ -174,8 +193,9 @@ class Audit(ConsoleCase):
         user = self.expect(self.register(email, "correct horse battery"), 201).json["user_id"]
         path = "/console/default/audit"
         page = visitor.open(quoted(path, action="login*", user=email))
-        self.assertIn("login", page.text)
+        self.assertIn("Signed in login", page.text)
         self.assertNotIn("user_create", page.text)
+        self.assertIn(email, page.links)
         for conditions in [{"network": "127.0.0.0/8"}, {"from": "2000-01-01", "to": "2999-12-31"},
                            {"actor": "user", "order": "oldest"}]:
             page = visitor.open(quoted(path, user=user, **conditions))
@@ -229,14 +249,40 @@ class Audit(ConsoleCase):
         visitor.submit("/apply")
         page = visitor.open("/console/changes/settings/limit")
         self.assertIn("What changed?", page.text)
-        self.assertIn("app_change", page.text)
+        # The administrator and the setting have the names that people know.
+        self.assertIn("Settings changed", page.text)
+        self.assertIn(visitor.address, page.text)
+        self.assertIn("Sign ins per user", page.text)
         self.assertIn("Before and after", page.body.decode())
         role = self.site.dossier("role", "create", "--app", "changes", "editor")
         other = self.site.dossier("role", "create", "--app", "changes", "reader")
         page = visitor.open(f"/console/changes/roles/{role['id']}")
-        self.assertEqual(page.text.count("role_create"), 1)
+        self.assertEqual(page.text.count("Role created"), 1)
         page = visitor.open(page.links["All events of this kind"])
-        self.assertEqual(page.text.count("role_create"), 2, other)
+        self.assertEqual(page.text.count("Role created"), 2, other)
+
+    def test_events_name_their_actors_and_users(self):
+        admin, email = self.administrator("admin"), self.own_email()
+        user = self.user(email=email)
+        admin.open(f"/console/default/users/{user}")
+        admin.submit("/block")
+        [event] = self.site.dossier(
+            "audit", "--app", "default", "--action", "user_block", "--user", user)
+        self.assertEqual((event["actor_name"], event["user_name"]), (admin.address, email))
+        page = admin.open(f"/console/default/users/{user}/history")
+        self.assertIn("User blocked", page.text)
+        self.assertNotIn("user_block", page.text)
+        self.assertIn(admin.address, page.text.partition("User blocked")[2])
+        # Users learn no address of an administrator.
+        [event] = [event for event in self.site.dossier("api", "GET", f"/v1/users/{user}/audit")
+                   if event["action"] == "user_block"]
+        self.assertNotIn("actor_name", event)
+        # A deleted administrator keeps the end of the id.
+        [record] = [record for record in self.site.dossier("administrator", "list")
+                    if record["email"] == admin.address]
+        self.site.dossier("administrator", "delete", record["id"], "--yes")
+        page = self.administrator("viewer").open(f"/console/default/users/{user}/history")
+        self.assertIn(f"Administrator {record['id'][-6:]} (deleted)", page.text)
 
     def test_reads_of_users_are_events(self):
         support = self.administrator("support")
@@ -311,7 +357,7 @@ class Administrators(ConsoleCase):
         self.shows(other.open("/console/default"), "Overview")
         page = owner.open("/console/-/administrators")
         page = owner.open(page.links[email])
-        self.assertIn("administrator_create", page.text)
+        self.assertIn("Administrator added", page.text)
         page = owner.submit(page.path, role="viewer", disabled="true")
         self.assertIn("The changes are saved.", page.text)
         self.shows(other.open("/console/default"), "Sign in")

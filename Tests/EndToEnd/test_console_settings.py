@@ -44,16 +44,16 @@ class Plans(SettingsCase):
         visitor = self.administrator("admin")
         visitor.open(self.PATH)
         page = self.shows(visitor.submit(self.PATH, password_min_length="12"), "Check the changes")
-        now, after = rows(page)["password_min_length"]
+        now, after = rows(page)["Password min length"]
         self.assertEqual(after, "12")
         self.assertIn("within 10 seconds", page.text)
         before = self.shown()["settings"]["password_min_length"]
         self.assertEqual(before, int(now))
         page = visitor.submit("/apply")
-        self.assertIn("Saved: password_min_length.", page.text)
+        self.assertIn("Saved: Password min length.", page.text)
         self.assertEqual(self.shown()["settings"]["password_min_length"], 12)
         # The page says who has changed it and when, and resets it.
-        value, usual, last, _ = rows(page)["password_min_length"]
+        value, usual, last, _ = rows(page)["Password min length"]
         self.assertEqual([value, usual], ["12", now])
         self.assertRegex(last, r"^\d{4}-\d\d-\d\d \d\d:\d\d\s+administrator:[0-9a-f]{24}$")
         form = next(form for form in page.forms if form.action.endswith("/reset"))
@@ -132,7 +132,7 @@ class Branding(SettingsCase):
         self.assertNotIn("Draft", page.heading)
         visitor.open(draft)
         page = self.shows(visitor.submit(BRANDING, button="publish"), "Check the changes")
-        self.assertEqual(rows(page)["brand_color"], ["empty", "#ffdd00"])
+        self.assertEqual(rows(page)["Brand color"], ["empty", "#ffdd00"])
         page = self.shows(visitor.submit("/apply"), "Branding")
         self.assertEqual(self.shown()["settings"]["display_name"], "Northwind")
 
@@ -263,7 +263,7 @@ class Limits(SettingsCase):
         listed = self.site.dossier("rate-limit", "list", "--app", "busy")
         self.assertEqual([item["limit"] for item in listed], ["login-network"])
         page = visitor.open(quoted(LIMITS, app="busy"))
-        self.assertIn("login-network", page.text)
+        self.assertIn("Login network", page.text)
         page = visitor.submit("/reset", network=listed[0]["network"])
         self.assertIn("Limits that were reset:", page.text)
         self.assertEqual(self.site.dossier("rate-limit", "list", "--app", "busy"), [])
@@ -279,7 +279,7 @@ class Limits(SettingsCase):
             answer = self.login(email, "wrong horse battery")
         self.assertEqual(answer.status, 429)
         page = visitor.open(quoted(LIMITS, app="default"))
-        self.assertIn("login", page.text)
+        self.assertIn("Login", page.text)
         # The last form is that of a user.
         visitor.page.forms = visitor.page.forms[-1:]
         page = visitor.submit("/reset", user=email)

@@ -135,6 +135,17 @@ class Overview(ConsoleCase):
         self.assertIn("1 address has reached", page.text)
         self.assertEqual(viewer.open("/console/-/health").status, 403)
 
+    def test_a_day_without_a_count_is_no_zero(self):
+        visitor = self.administrator("viewer")
+        self.site.create_app("uncounted")
+        page = visitor.open("/console/uncounted")
+        self.assertRegex(" ".join(page.text.split()), "Sign-ins ?– counted within ten minutes")
+        day = int(time.time()) // 86_400 * 86_400
+        self.site.sql("insert into count_progress (app_id, counted_to) select app_id, "
+                      f"'{day + 3_900:x}' || repeat('0', 16) from apps where name = 'uncounted'")
+        page = visitor.open("/console/uncounted")
+        self.assertRegex(" ".join(page.text.split()), "Sign-ins ?0 today until 01:05 UTC")
+
     def test_the_doctor_is_the_same_everywhere(self):
         operator = self.site.client("--operator")["secret"]
         report = self.expect(self.site.get("/v1/doctor", token=operator), 200).json

@@ -240,6 +240,11 @@ class Console(SupportCase):
         page = self.shows(visitor.submit("/support", code=self.code(grant)), "What the user sees Read only")
         self.assertIn(email, page.text)
         self.assertNotIn("eyJ", page.body.decode())
+        # It is a page for people, and no JSON.
+        for text in ["Profile", "Sessions", "Refreshed at"]:
+            self.assertIn(text, page.text)
+        for text in ["refreshed_at", "{", "user_id"]:
+            self.assertNotIn(text, page.text)
         path = page.path
         # It is of one administrator.
         other = self.administrator("owner")

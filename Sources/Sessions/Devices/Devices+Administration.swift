@@ -88,6 +88,10 @@ package struct DeviceOfUser: Listed {
   package let activatedAt: Timestamp
   /// The number of live sessions.
   package let sessions: Int
+  /// The `User-Agent` of the user's latest sign-in there; nil if it is unknown.
+  package let agent: String?
+  /// The name of the client of that sign-in; nil without one.
+  package let client: String?
   /// Nil if the device was removed meanwhile.
   package fileprivate(set) var times: DeviceTimes?
 
@@ -97,6 +101,8 @@ package struct DeviceOfUser: Listed {
     id = try row.id(0)
     activatedAt = try row.time(1)
     sessions = try row.int(2)
+    agent = row.text(ifAny: 3)
+    client = row.text(ifAny: 4)
   }
 }
 
@@ -118,7 +124,18 @@ extension SQL {
   fileprivate static let deviceOfUser: SQL = """
     p.device_id, p.activated_at,
       (select count(*) from sessions s where s.user_id = $1 and s.device_id = p.device_id
-        and s.ended_at is null and s.expires_at > now()) as sessions
+        and s.ended_at is null and s.expires_at > now()) as sessions,
+      l.agent, l.client
+    """
+
+  /// The latest session of the user `$1` on the device of the account `p`, also one that has ended.
+  fileprivate static let latestSession: SQL = """
+    left join lateral (
+        select s.agent, k.name as client from sessions s
+        left join clients k on k.client_id = s.client_id
+        where s.user_id = $1 and s.device_id = p.device_id
+        order by s.session_id desc limit 1
+      ) l on true
     """
 }
 
@@ -129,9 +146,10 @@ package enum DeviceAdministrationQueries {
   static let page = Statement<Found<DeviceOfUser>, UserID, Principal, DeviceID?, Int>(
     "device_administration.page",
     """
-    select p.device_id, p.activated_at, p.sessions from users c
+    select p.device_id, p.activated_at, p.sessions, p.agent, p.client from users c
     left join lateral (
       select \(.deviceOfUser) from device_accounts p
+      \(.latestSession)
       where p.user_id = $1 and p.device_id < coalesce($3, 'g')
       order by p.device_id desc limit $4::bigint
     ) p on true
@@ -145,9 +163,10 @@ package enum DeviceAdministrationQueries {
   static let one = Statement<Found<DeviceOfUser>, UserID, Principal, DeviceID>(
     "device_administration.one",
     """
-    select p.device_id, p.activated_at, p.sessions from users c
+    select p.device_id, p.activated_at, p.sessions, p.agent, p.client from users c
     left join lateral (
       select \(.deviceOfUser) from device_accounts p
+      \(.latestSession)
       where p.user_id = $1 and p.device_id = $3
     ) p on true
     where \(.isAuthorized)
