@@ -245,6 +245,11 @@ let package = Package(
       swiftSettings: domain + unchecked
     ),
     .target(
+      name: "Events",
+      dependencies: ["Encoding", "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy"],
+      swiftSettings: domain
+    ),
+    .target(
       name: "Imaging", dependencies: ["EventLoop", "PictureContract", "Postgres", "Runtime"],
       swiftSettings: domain + unchecked
     ),
@@ -356,6 +361,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
+        "Events",
         "OpenID", "OpenIDClient",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
@@ -500,6 +506,7 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
+        "Events",
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
         "ConsoleWire", "Configuration", "Accounts", "Administration", "Delivery", "Distribution",
         "Documents", "Federation",
@@ -538,6 +545,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
+        "Events",
         "Federation", "Records",
 
         "IdentitySubjects", "Permissions", "RateLimiting",
