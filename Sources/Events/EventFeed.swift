@@ -121,17 +121,21 @@ package struct EventCursor: Sendable {
 
   /// Parses the text of a cursor of a feed; nil for any other text.
   @EventLoop package init?(_ text: String, of feed: String, _ context: RequestContext) {
+    let master = context.keys.master
+    self.init(text, of: feed) { tagged, shown in
+      master.number(marking: tagged) { $0.prefix(Self.markLength).elementsEqual(shown) } != nil
+    }
+  }
+
+  /// Parses a text; `isMarked` returns whether the second bytes are the checksum of the first ones.
+  init?(_ text: String, of feed: String, isMarked: ([UInt8], ArraySlice<UInt8>) -> Bool) {
     guard text.utf8.count <= 64, let bytes = [UInt8](base64URL: text),
       bytes.count == 8 + Self.markLength
     else { return nil }
     let position = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard let position = Int(exactly: position) else { return nil }
     self.init(position, of: feed)
-    let tagged = tagged
-    let isOurs = context.keys.master.number(marking: tagged) { mark in
-      mark.prefix(Self.markLength).elementsEqual(bytes.dropFirst(8))
-    }
-    guard isOurs != nil else { return nil }
+    guard isMarked(tagged, bytes.dropFirst(8)) else { return nil }
   }
 
   @EventLoop package func text(_ context: RequestContext) -> String {
@@ -140,7 +144,9 @@ package struct EventCursor: Sendable {
   }
 
   private var positionBytes: [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: UInt64(position) >> (56 - 8 * UInt64($0))) }
+    (0..<8).map {
+      UInt8(truncatingIfNeeded: UInt64(bitPattern: Int64(position)) >> (56 - 8 * UInt64($0)))
+    }
   }
 
   private var tagged: [UInt8] { Array("event cursor \(feed) ".utf8) + positionBytes }

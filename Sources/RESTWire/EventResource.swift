@@ -139,22 +139,6 @@ struct FeedQuery {
   }
 }
 
-extension EventTypes {
-  /// Parses types with commas between them; `user.*` stands for all with this start.
-  init?(matching text: String) {
-    self = []
-    guard text.utf8.count <= 1_024 else { return nil }
-    for word in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let start = word.hasSuffix(".*") ? word.dropLast() : nil
-      let types = EventType.allCases.filter { type in
-        if let start { type.rawValue.utf8.starts(with: start.utf8) } else { type.rawValue == word }
-      }
-      guard !types.isEmpty else { return nil }
-      formUnion(EventTypes(types))
-    }
-  }
-}
-
 extension QueryParameter {
   private static let places =
     "the next of the page before, which continues after it; now, oldest or a time of RFC 3339. "

@@ -39,5 +39,8 @@ struct EventTypeTests {
     #expect(EventType(action: "data_change", ["what": "other"]) == nil)
     #expect(EventType(action: "user_view", [:]) == nil)
     #expect(EventType(action: "unknown", [:]) == nil)
+    #expect(EventType(action: "data_change", ["what": "sign_up"]) == .userCreated)
+    #expect(EventType(action: "user_import", ["status": "created"]) == .userCreated)
+    #expect(EventType(action: "user_import", ["status": "updated"]) == .userUpdated)
   }
 }

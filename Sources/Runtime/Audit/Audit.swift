@@ -308,6 +308,20 @@ package struct Event {
   }
 }
 
+extension Transaction {
+  /// Sends the event of a user who has signed up, if the app publishes it.
+  ///
+  /// The audit log keeps it as long as changes of own data, which is not at all by default: the
+  /// sign-in that follows is in the log.
+  @EventLoop package func recordSignUp(of user: UserID) {
+    guard app.events.all.contains(.userCreated) else { return }
+    Event(
+      "data_change", of: user, at: EventPlace(session: nil, device: nil),
+      detail: ["what": "sign_up"]
+    ).record(in: self, by: .user(of: app.id))
+  }
+}
+
 package enum EventQueries {
   /// Inserts an event; the first parameter is the user, or the app for an event without one.
   package static let record = Statement<

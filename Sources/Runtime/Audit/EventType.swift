@@ -65,6 +65,22 @@ package struct EventTypes: OptionSet, Sendable, Hashable {
   package static let revocations = EventTypes([.sessionEnded, .userDeleted, .keyRemoved])
 }
 
+extension EventTypes {
+  /// Parses types with commas between them; `user.*` stands for all with this start.
+  package init?(matching text: String) {
+    self = []
+    guard text.utf8.count <= 1_024 else { return nil }
+    for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let start = word.hasSuffix(".*") ? word.dropLast() : nil
+      let types = EventType.allCases.filter { type in
+        if let start { type.rawValue.utf8.starts(with: start.utf8) } else { type.rawValue == word }
+      }
+      guard !types.isEmpty else { return nil }
+      formUnion(EventTypes(types))
+    }
+  }
+}
+
 extension EventType {
   /// Where the published event of an audit event comes from.
   package enum Source: Sendable {
@@ -143,6 +159,11 @@ extension EventType {
   ///
   /// That of the end of a session wakes the publisher, which reads the sessions.
   package init?(action: String, _ detail: JSON) {
+    // An import also creates users.
+    if action == "user_import", detail["status"] == "created" {
+      self = .userCreated
+      return
+    }
     switch Self.sources[action] {
     case .type(let type): self = type
     case .sessions: self = .sessionEnded
@@ -161,6 +182,7 @@ extension EventType {
     case "custom-data": .customDataChanged
     case "properties": .propertiesChanged
     case "profile", "picture": .userUpdated
+    case "sign_up": .userCreated
     default: nil
     }
   }
