@@ -245,6 +245,11 @@ let package = Package(
       swiftSettings: domain + unchecked
     ),
     .target(
+      name: "Events",
+      dependencies: ["Encoding", "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy"],
+      swiftSettings: domain
+    ),
+    .target(
       name: "Imaging", dependencies: ["EventLoop", "PictureContract", "Postgres", "Runtime"],
       swiftSettings: domain + unchecked
     ),
@@ -364,7 +369,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Changes", "OpenID", "OpenIDClient",
+        "Changes", "Events", "OpenID", "OpenIDClient",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
@@ -508,6 +513,7 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
+        "Events",
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
         "ConsoleWire", "Configuration", "Accounts", "Administration", "Delivery", "Distribution",
         "Documents", "Federation",
@@ -546,6 +552,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
+        "Events",
         "Federation", "Records",
 
         "Changes", "IdentitySubjects", "Permissions", "RateLimiting",
@@ -650,7 +657,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "IdentitySubjects", "Permissions",
+  "Events", "IdentitySubjects", "Permissions",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",

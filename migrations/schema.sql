@@ -157,9 +157,9 @@ begin
     raise exception 'the owner of these events exists' using errcode = 'insufficient_privilege';
   end if;
   insert into audit (user_id, event_id, app_id, at, action, actor, session_id, device_id, address,
-    agent, detail)
+    agent, detail, ordinal, pending)
   select a.app_id, a.event_id, a.app_id, a.at, a.action, a.actor, a.session_id, a.device_id,
-    a.address, a.agent, a.detail || jsonb_build_object('former_user', a.user_id)
+    a.address, a.agent, a.detail || jsonb_build_object('former_user', a.user_id), a.ordinal, a.pending
   from audit a where a.user_id = former;
   delete from audit a where a.user_id = former;
 end
@@ -242,7 +242,8 @@ begin
     and (app = repeat('0', 24) or exists (select 1 from apps p where p.app_id = app)) then
     return false;
   end if;
-  delete from audit a where a.user_id = owner and a.event_id = event;
+  delete from audit a where a.user_id = owner and a.event_id = event
+    and (not a.pending or not exists (select 1 from apps p where p.app_id = app));
   return found;
 end
 $$;
@@ -276,6 +277,34 @@ $$;
 --
 
 COMMENT ON FUNCTION public.require(holds boolean) IS 'Raises an error unless the condition holds, so that the transaction is undone.';
+
+
+--
+-- Name: settle_events(text, text[], text[]); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.settle_events(owner text, kept text[], discarded text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+begin
+  if not has_table_privilege(session_user, 'audit', 'insert') then
+    raise exception 'only a role that adds events settles them' using errcode = 'insufficient_privilege';
+  end if;
+  update audit a set pending = false
+  where a.user_id = owner and a.event_id = any (kept) and a.pending;
+  delete from audit a
+  where a.user_id = owner and a.event_id = any (discarded) and a.pending
+    and a.action = 'data_change' and a.actor = 'user';
+end
+$$;
+
+
+--
+-- Name: FUNCTION settle_events(owner text, kept text[], discarded text[]); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.settle_events(owner text, kept text[], discarded text[]) IS 'Marks events of a user as published. The second list has changes that users made to their own data, which the audit log does not keep: these are removed.';
 
 
 --
@@ -545,6 +574,8 @@ CREATE TABLE public.audit (
     address inet,
     agent text,
     detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    ordinal bigint,
+    pending boolean DEFAULT false NOT NULL,
     CONSTRAINT audit_event_id_check CHECK ((event_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -589,6 +620,20 @@ COMMENT ON COLUMN public.audit.agent IS 'The User-Agent field of the request.';
 --
 
 COMMENT ON COLUMN public.audit.detail IS 'Members that depend on the action.';
+
+
+--
+-- Name: COLUMN audit.ordinal; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.ordinal IS 'The order of publication: microseconds since 1970, taken after the lock on the row that the event is about. Null if no feed wanted the event.';
+
+
+--
+-- Name: COLUMN audit.pending; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.pending IS 'Whether the event waits for its publication.';
 
 
 --
@@ -1332,6 +1377,84 @@ COMMENT ON COLUMN public.documents.size IS 'The bytes of the body as text. State
 
 
 --
+-- Name: event_feeds; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.event_feeds (
+    feed_id text NOT NULL COLLATE pg_catalog."C",
+    last_position bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    leased_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    holder text COLLATE pg_catalog."C"
+);
+
+
+--
+-- Name: TABLE event_feeds; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.event_feeds IS 'Feeds of events: one of each app under the id of the app, and one of what its verifiers must refuse under the id with the letter r. The row of zeros has the lease of the publisher.';
+
+
+--
+-- Name: COLUMN event_feeds.last_position; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.event_feeds.last_position IS 'The position of the newest event; whoever publishes locks this row.';
+
+
+--
+-- Name: COLUMN event_feeds.created_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.event_feeds.created_at IS 'Sessions that ended before are no events of the feed.';
+
+
+--
+-- Name: COLUMN event_feeds.leased_until; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.event_feeds.leased_until IS 'Until then only the holder publishes, to avoid useless work.';
+
+
+--
+-- Name: feed_events; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.feed_events (
+    feed_id text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL,
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    type text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    data jsonb NOT NULL,
+    CONSTRAINT feed_events_event_id_check CHECK ((event_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE feed_events; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.feed_events IS 'Published events, at positions without gaps.';
+
+
+--
+-- Name: COLUMN feed_events.event_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.feed_events.event_id IS 'The id of the audit event; that of the session for the end of a session.';
+
+
+--
+-- Name: COLUMN feed_events.data; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.feed_events.data IS 'Ids, versions and reasons: no text of a user, no secret.';
+
+
+--
 -- Name: hosts; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1913,6 +2036,7 @@ CREATE TABLE public.sessions (
     notifies boolean DEFAULT false NOT NULL,
     issuer_session text COLLATE pg_catalog."C",
     administrator_id text COLLATE pg_catalog."C",
+    revocation_position bigint,
     CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -2048,6 +2172,13 @@ COMMENT ON COLUMN public.sessions.issuer_session IS 'The session at the issuer t
 --
 
 COMMENT ON COLUMN public.sessions.administrator_id IS 'The administrator who sees the account in a session of support; null for all other sessions, and for one of the operator.';
+
+
+--
+-- Name: COLUMN sessions.revocation_position; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.revocation_position IS 'The position of the end of the session in the feed of its app; null before.';
 
 
 --
@@ -3262,6 +3393,30 @@ ALTER TABLE ONLY public.documents
 
 
 --
+-- Name: event_feeds event_feeds_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.event_feeds
+    ADD CONSTRAINT event_feeds_pkey PRIMARY KEY (feed_id);
+
+
+--
+-- Name: feed_events feed_events_feed_id_event_id_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.feed_events
+    ADD CONSTRAINT feed_events_feed_id_event_id_key UNIQUE (feed_id, event_id);
+
+
+--
+-- Name: feed_events feed_events_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.feed_events
+    ADD CONSTRAINT feed_events_pkey PRIMARY KEY (feed_id, "position");
+
+
+--
 -- Name: hosts hosts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3600,6 +3755,13 @@ CREATE INDEX audit_own_changes ON public.audit USING btree (app_id, event_id) WH
 
 
 --
+-- Name: audit_pending; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX audit_pending ON public.audit USING btree (ordinal) WHERE pending;
+
+
+--
 -- Name: audit_refusals; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -3639,6 +3801,13 @@ CREATE INDEX client_grants_by_resource_server ON public.client_grants USING btre
 --
 
 CREATE INDEX document_versions_by_kept ON public.document_versions USING btree (app_id, kept);
+
+
+--
+-- Name: feed_events_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX feed_events_by_time ON public.feed_events USING btree (feed_id, at);
 
 
 --
@@ -3828,6 +3997,13 @@ CREATE INDEX sessions_of_issuer_session ON public.sessions USING btree (issuer_s
 --
 
 CREATE INDEX sessions_to_notify ON public.sessions USING btree (ended_at) WHERE (notifies AND (ended_at IS NOT NULL));
+
+
+--
+-- Name: sessions_unpublished; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_unpublished ON public.sessions USING btree (app_id, ended_at) WHERE ((ended_at IS NOT NULL) AND (revocation_position IS NULL));
 
 
 --

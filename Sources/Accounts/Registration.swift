@@ -252,6 +252,7 @@ extension RequestContext {
     let taken = Accounts.sendTaking(address, for: user, identity, in: transaction)
     let stored = EmailAddress.canonical(email)
     _ = transaction.send(AccountQueries.create, user, app, stored, flow != nil)
+    transaction.recordSignUp(of: user)
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
     if let hash { _ = transaction.send(CredentialRowQueries.addPassword, user, hash) }
     if let mail {

@@ -328,13 +328,15 @@ extension Configuration {
     let pages = AppPages(languages, issuer: issuer)
     // Each kind of call has its own places, so that a slow receiver delays no sign-in.
     let (keySets, notices) = (HTTPSource(issuerSource), HTTPSource(noticeSource))
-    return Dependencies(
+    let apps = Apps(
+      database: database, .all, fallback: app, age: appCacheTTL, complain: report)
+    let dependencies = Dependencies(
       database: database,
       keys: keys,
       calculator: pools.calculator,
       services: [
         AccessTokens(keys: keys, issuer: issuer),
-        Apps(database: database, .all, fallback: app, age: appCacheTTL, complain: report),
+        apps,
         MailQueue(
           isConfigured: sendsMail, pages: MailPages(issuer: issuer, usualApp: app), design: pages,
           report: report
@@ -357,6 +359,8 @@ extension Configuration {
         ),
       ]
     )
+    dependencies.appWithID = { [unowned apps] in apps.known($0) }
+    return dependencies
   }
 }
 

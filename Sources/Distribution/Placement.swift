@@ -22,6 +22,7 @@ package enum Placement: Hashable, Sendable {
   private static let byKey = """
     devices.device_id identity_subjects.subject authorizations.authorization_id
     authentication_flows.place idempotency_keys.owner job_parts.job_id mail_outbox.mail_id
+    event_feeds.feed_id feed_events.feed_id
     """
 
   /// The tables of operators.

@@ -128,7 +128,7 @@ package struct DocumentWrite {
       }
       if let written {
         traces.send(written.version, try await indexes.rows().first, in: transaction)
-        try await event?.recordChange(of: user, in: transaction)
+        try await event?.recordChange(of: user, version: written.version, in: transaction)
         return written
       }
     }

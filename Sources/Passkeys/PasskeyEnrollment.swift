@@ -122,6 +122,7 @@ extension Passkeys {
         }
       } else {
         _ = transaction.send(UsersQueries.create, user, context.app.id, false, profile, nil)
+        transaction.recordSignUp(of: user)
       }
       waiting.append(made.sendIdentity(in: transaction))
       if let metadata {

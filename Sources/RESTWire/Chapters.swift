@@ -74,6 +74,11 @@ extension RESTWire {
         + KeyResource.ofApps
     ),
     Chapter(
+      title: "Events",
+      says: "Events of an app, for back ends and for services that verify tokens.",
+      operations: EventResource.operations
+    ),
+    Chapter(
       title: "Operation",
       says:
         "Apps, administrators, clients, APIs, roles, keys, issuers, connections, jobs, indexes, "

@@ -10,12 +10,12 @@ extension Event {
   ///
   /// - Throws: `.tooManyRequests`, which undoes the transaction.
   @EventLoop package func recordChange(
-    of user: UserID, in transaction: Transaction
+    of user: UserID, version: Int? = nil, in transaction: Transaction
   ) async throws(Failure) {
     if let limit = RateLimits.own(.dataChange, of: user, transaction.context) {
       try await limit.sendSpending(in: transaction)()
     }
-    record(in: transaction)
+    (version.map { adding(version: $0) } ?? self).record(in: transaction)
   }
 }
 

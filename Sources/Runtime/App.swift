@@ -11,6 +11,8 @@ package final class App: Sendable {
   package let version: Int
   /// The data of features about the app, one value for each.
   private let parts: [any AppPart]
+  /// The events that the app publishes.
+  package let events: EventDemand
 
   package init(
     _ id: AppID, _ name: String, _ settings: AppSettings, hosts: [String], version: Int,
@@ -18,6 +20,7 @@ package final class App: Sendable {
   ) {
     (self.id, self.name, self.settings) = (id, name, settings)
     (self.hosts, self.version, self.parts) = (hosts, version, parts)
+    events = EventDemand(settings[EventSettings.self], parts)
   }
 
   /// The deployment, in requests outside of apps.

@@ -14,6 +14,10 @@ package import Postgres
   package let calculator: FairPool
   /// Serializes concurrent writers of one document.
   package let revisions = KeyedMutex()
+  /// Returns an app if it is loaded.
+  package var appWithID: @EventLoop (AppID) -> App? = { _ in nil }
+  /// Called after the commit of an event that is to be published; nil if the process publishes none.
+  package var onEvent: (@EventLoop () -> Void)?
   /// A linear search of this short list is faster than hashing.
   private let services: [(type: ObjectIdentifier, service: any DomainService)]
 

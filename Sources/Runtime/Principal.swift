@@ -172,12 +172,14 @@ extension Scopes {
   package static let readAppMetadata = "read:users_app_metadata"
   package static let updateAppMetadata = "update:users_app_metadata"
   package static let readUserLogs = "read:logs_users"
+  package static let readEvents = "read:events"
+  package static let readRevocations = "read:revocations"
   /// The scopes that a client of an app can have.
   ///
   /// - Source: the scope names of Auth0's management API.
   package static let management = [
     readUsers, updateUsers, deleteUsers, createUsers, readAppMetadata, updateAppMetadata,
-    readUserLogs,
+    readUserLogs, readEvents, readRevocations,
   ]
 }
 

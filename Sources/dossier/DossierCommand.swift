@@ -33,7 +33,7 @@ import Tenancy
       SupportSessionCommand.self, RateLimitCommand.self, JobCommand.self, MailCommand.self,
       IndexCommand.self,
       SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
-      StatisticsCommand.self,
+      StatisticsCommand.self, EventsCommand.self,
       ApplyCommand.self, ExportConfigCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]
   )

@@ -2,6 +2,7 @@ import CLinux
 import Configuration
 import Delivery
 import EventLoop
+import Events
 import Federation
 import Glibc
 import HTTP
@@ -36,6 +37,7 @@ import WireKit
     case writesWaiting
     case searchesWaiting
     case largeReadsWaiting
+    case eventAge
   }
 
   /// The values that only increase, at the places after the gauges.
@@ -47,6 +49,8 @@ import WireKit
     case eventLoopLag
     case mailsSent
     case mailsAbandoned
+    case eventsPublished
+    case eventDelay
   }
 
   /// The classes of routes with similar durations.
@@ -206,6 +210,16 @@ import WireKit
     case .abandoned: add(1, to: .mailsAbandoned)
     case .waiting(let state):
       (self[.mailQueue], self[.mailAge]) = (state.count, state.age.wholeSeconds)
+    }
+  }
+
+  func count(_ report: EventPublisher.Report) {
+    switch report {
+    case .published(let count, let delay):
+      add(UInt64(count), to: .eventsPublished)
+      add(delay.nanoseconds / 1_000, to: .eventDelay)
+    case .oldest(let age): self[.eventAge] = age.wholeSeconds
+    case .failed(let reason): Log.write("error", "events: \(reason)")
     }
   }
 
@@ -395,6 +409,7 @@ extension Metrics.Gauge {
     switch self {
     case .databaseUp: "dossier_database_up"
     case .mailAge: "dossier_mail_queue_oldest_seconds"
+    case .eventAge: "dossier_events_oldest_pending_seconds"
     case .reads, .writes, .searches, .largeReads: "dossier_database_requests_active"
     case .writesWaiting, .searchesWaiting, .largeReadsWaiting: "dossier_database_requests_waiting"
     default: "dossier_" + "\(self)".snakeCased
@@ -413,7 +428,7 @@ extension Metrics.Gauge {
   }
 
   /// Whether every worker reports the same value, so that values are not summed.
-  var isOfDatabase: Bool { self == .mailQueue || self == .mailAge }
+  var isOfDatabase: Bool { [.mailQueue, .mailAge, .eventAge].contains(self) }
 
   var help: String {
     switch self {
@@ -428,6 +443,7 @@ extension Metrics.Gauge {
     case .hashing: "Passwords that are hashed, or wait for that."
     case .mailQueue: "Mails in the queue, including abandoned ones; at most 10,000."
     case .mailAge: "Age of the oldest unsent mail in the queue."
+    case .eventAge: "Age of the oldest event that is not published yet."
     }
   }
 }
@@ -438,12 +454,13 @@ extension Metrics.Counter {
     case .databaseMicroseconds: "dossier_database_seconds_total"
     case .hashes: "dossier_password_hashes_total"
     case .eventLoopLag: "dossier_event_loop_lag_max_seconds"
+    case .eventDelay: "dossier_event_delay_seconds_total"
     default: "dossier_" + "\(self)".snakeCased + "_total"
     }
   }
 
   /// Whether the metric is measured in microseconds and reported in seconds.
-  var isTime: Bool { self == .databaseMicroseconds || self == .eventLoopLag }
+  var isTime: Bool { [.databaseMicroseconds, .eventLoopLag, .eventDelay].contains(self) }
 
   var help: String {
     switch self {
@@ -454,6 +471,8 @@ extension Metrics.Counter {
     case .eventLoopLag: "The longest turn since the start."
     case .mailsSent: "Mails that the relay accepted."
     case .mailsAbandoned: "Abandoned mails."
+    case .eventsPublished: "Events that were published in feeds."
+    case .eventDelay: "Time from the events to their publication."
     }
   }
 }

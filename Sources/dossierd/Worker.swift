@@ -7,6 +7,7 @@ import Delivery
 import Distribution
 import Documents
 import EventLoop
+import Events
 import FastCGI
 import Federation
 import Glibc
@@ -31,6 +32,7 @@ import WireKit
   let passwords: PasswordHasher
   private let courier: OutboxWorker
   private let jobs: JobWorker
+  private let publisher: EventPublisher
   /// Reads files.
   let files: BlockingPool
   private var listener: Listener?
@@ -67,6 +69,7 @@ import WireKit
         worker.watch()
         worker.courier.start()
         worker.jobs.start()
+        worker.publisher.start()
         if runsMaintenance {
           worker.keepHouse()
           worker.recordHost()
@@ -154,6 +157,7 @@ import WireKit
     } report: {
       Log.write("error", $0)
     }
+    publisher = EventPublisher(dependencies) { report.metrics?.count($0) }
     let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
   }
@@ -289,7 +293,7 @@ extension Worker {
   /// It deletes expired data. One worker per supervisor runs it, at times that differ between
   /// hosts.
   func keepHouse() {
-    EventLoop.task { [database] in
+    EventLoop.task { [database, publisher] in
       let maintenance = Maintenance(database)
       while true {
         await EventLoop.sleep(for: .seconds(Int.random(in: 1_800...5_400)))
@@ -298,6 +302,7 @@ extension Worker {
         } catch {
           Log.write("error", "search indexes: \(error)")
         }
+        await publisher.removeOld()
         let report = await maintenance.run()
         if !report.removed.isEmpty { Log.write("info", "removed: \(report.removed)") }
         for fault in report.faults.sorted() { Log.write("error", "maintenance: \(fault)") }

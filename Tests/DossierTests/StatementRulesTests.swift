@@ -37,6 +37,9 @@ import Testing
     logout_notices.due token_revocations.due outbox.due outbox.expired outbox.ids outbox.page outbox.failed outbox.state
     readiness.late_mails
     """,
+    "The publisher asks all shards on purpose for what waits, and marks it by its key.": """
+    events.pending events.oldest events.ended_sessions feeds.all
+    """,
     "Counts by day ask all shards on purpose, in the background and a page at a time.": """
     daily_counts.events daily_counts.sign_ups daily_counts.users
     """,

@@ -7,6 +7,7 @@ import Postgres
 @testable import Changes
 @testable import Delivery
 @testable import Documents
+@testable import Events
 @testable import Federation
 @testable import IdentitySubjects
 @testable import OpenID
@@ -79,7 +80,12 @@ private let singleStatements: [any PreparedStatement] = [
   SearchIndexQueries.unfinished, SearchIndexQueries.add, SearchIndexQueries.find,
   SearchIndexQueries.remove, SearchIndexQueries.settle, SearchIndexQueries.isSettled,
   SearchIndexQueries.lockBuilding, SearchIndexQueries.users, SearchIndexQueries.lockDocument,
-  SearchIndexQueries.advance, SearchIndexQueries.clear, SearchIndexQueries.drop,
+  SearchIndexQueries.advance, SearchIndexQueries.clear, SearchIndexQueries.drop, FeedQueries.ends,
+  FeedQueries.since, FeedQueries.page, FeedQueries.all, FeedQueries.old, FeedQueries.remove,
+  FeedQueries.removeFeed, PublisherQueries.pending, PublisherQueries.oldest, PublisherQueries.ended,
+  PublisherQueries.lease, PublisherQueries.create, PublisherQueries.start, PublisherQueries.lock,
+  PublisherQueries.present, PublisherQueries.append, PublisherQueries.advance,
+  PublisherQueries.settle, PublisherQueries.settleSession, PublisherQueries.longestToken,
   ConnectionQueries.dependents, LinkTicketQueries.issue, LinkTicketQueries.use,
   TokenRevocationQueries.due, TokenRevocationQueries.take, SubjectQueries.claim,
   SubjectQueries.claimIfFree, SubjectQueries.takeAddress, SubjectQueries.linkAddress,
@@ -114,12 +120,12 @@ private let singleStatements: [any PreparedStatement] = [
   AttemptLiftQueries.forget, AttemptLiftQueries.page, AttemptQueries.spend, AttemptQueries.ahead,
   AttemptQueries.giveBack, ThrottledQueries.refusals, AuditQueries.page, AuditLogQueries.user,
   AuditLogQueries.known, AuditLogQueries.apps, AuditLogQueries.app, AuditLogQueries.after,
-  AuditLogQueries.event, EventQueries.record, AuditLogQueries.nextAction, EventQueries.recorded,
-  EventQueries.recordOnce, AppKeys.load, KeyringQueries.create, MasterKeysQueries.list,
-  MasterKeysQueries.add, MasterKeysQueries.sealedKeys, ReencryptionQueries.forgetOthers,
-  ReencryptionQueries.since, ReencryptionQueries.olderKeys, ReencryptionQueries.olderClients,
-  ReencryptionQueries.olderRecoveryCodes, PrincipalQueries.live, AccountClaimQueries.read,
-  DeviceAdministrationQueries.page, DeviceAdministrationQueries.one,
+  AuditLogQueries.event, EventQueries.record, EventQueries.publish, AuditLogQueries.nextAction,
+  EventQueries.recorded, EventQueries.recordOnce, AppKeys.load, KeyringQueries.create,
+  MasterKeysQueries.list, MasterKeysQueries.add, MasterKeysQueries.sealedKeys,
+  ReencryptionQueries.forgetOthers, ReencryptionQueries.since, ReencryptionQueries.olderKeys,
+  ReencryptionQueries.olderClients, ReencryptionQueries.olderRecoveryCodes, PrincipalQueries.live,
+  AccountClaimQueries.read, DeviceAdministrationQueries.page, DeviceAdministrationQueries.one,
   DeviceAdministrationQueries.times, NewDeviceQueries.isNew, KnownNetworkQueries.has,
   DevicesQueries.record, DevicesQueries.use, DevicesQueries.lock, DevicesQueries.user,
   DevicesQueries.assurance, DevicesQueries.activate, DevicesQueries.deactivate,

@@ -153,7 +153,8 @@ class Deployment(Cluster, Asking):
                  f"where u.email = '{email}'")
 
     SCOPES = ["read:users", "update:users", "delete:users", "create:users",
-              "read:users_app_metadata", "update:users_app_metadata", "read:logs_users"]
+              "read:users_app_metadata", "update:users_app_metadata", "read:logs_users",
+              "read:events", "read:revocations"]
 
     def client(self, *arguments):
         """Creates a client of kind machine. Returns its id and secret."""

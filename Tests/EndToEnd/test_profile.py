@@ -101,7 +101,9 @@ class Profile(Case):
 
     # Sign-ins at clients that wait for a code, and refresh tokens of services. Their content is stored
     # elsewhere, or is a secret, as is a code for support. Administrators use no route with an export.
-    COPIES = {"administrators", "authorizations", "identity_tokens", "support_codes"}
+    # Published events are copies of ids in `audit` and `sessions`.
+    COPIES = {
+        "administrators", "authorizations", "feed_events", "identity_tokens", "support_codes"}
 
     def test_an_export_has_all_stored_data_and_no_secrets(self):
         grant = self.expect(self.register("export@example.com"), 201).json

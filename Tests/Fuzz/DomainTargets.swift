@@ -4,6 +4,7 @@ import Migrations
 import Postgres
 @testable import Accounts
 @testable import Documents
+@testable import Events
 @testable import Runtime
 @testable import Transfer
 import TestSupport
@@ -16,6 +17,7 @@ extension FuzzTarget {
         "metadata.", "app_metadata.", "custom_data.", "\"a b\"", "and ", "or ", "not ", "in (",
         "exists", "true", "false", "(", ")", "\"2026-01-31\"", "\"2026-01-31T12:00:00+15:59\"",
         "1e308", "-0", "\"\\u0041\"", "\"\\ud83d\\ude00\"", "metadata.text", "metadata.number",
+        "user.*", "user.created,", "session.ended", "AAAAAAAAACrW0pVt5x7oF9kNfQ8",
         "0123456789abcdef01234567.", "WsOpbWlsZQ", "MjAyMC0wMi0yOSAxMjowMDowMCswMA",
       ],
     bound: MemoryBound(factor: 60, base: 131_072)
@@ -27,6 +29,11 @@ extension FuzzTarget {
       expect(UserPosition(position.description) == position, "\(filter) is another position")
       _ = UserSort.allCases.map { $0.isOrder(of: position) }
     }
+    // The cursor and the types of the event feed.
+    if let cursor = EventCursor(filter, of: "feed", isMarked: { _, _ in true }) {
+      expect(cursor.position >= 0, "\(filter) is a negative position")
+    }
+    if let types = EventTypes(matching: filter) { expect(!types.isEmpty, "\(filter) has no types") }
     if let (document, names) = try? Filter.path(filter) {
       let spelled = Filter.spelled(document, names)
       let again = try? Filter.path(spelled)

@@ -83,11 +83,12 @@ import Testing
         and regexp_replace(pg_get_functiondef(p.oid), '''[^'']*''', '', 'g')
           ~ ('\\m' || relname || '\\M')
       """
-    #expect(try await place.sql(naming) == "move_events remove_event")
+    #expect(try await place.sql(naming) == "move_events remove_event settle_events")
     let function =
       "create function f() returns text language sql"
       + " return (select min(name) from users)"
-    #expect(try await place.sql("\(function); \(naming)") == "f move_events remove_event")
+    #expect(
+      try await place.sql("\(function); \(naming)") == "f move_events remove_event settle_events")
   }
 
   @Test func `the server's role adds audit events, and removes only old ones`() async throws {
@@ -141,11 +142,29 @@ import Testing
       where app_id = repeat('a', 24) and user_id <> repeat('1', 24)
       """
     #expect(try await place.sql(moved) == "3|t|\(String(repeating: "2", count: 24))")
-    // A role that may only read calls neither function.
+    // Events that wait for their publication stay. A user's own change that the log does not keep goes
+    // with it.
+    let settled = try await place.sql(
+      """
+      set role \(role);
+      insert into audit (user_id, event_id, app_id, action, actor, pending)
+      select repeat('3', 24), repeat('0', 23) || n, repeat('a', 24), action, 'user', true
+      from (values (1, 'login'), (2, 'login'), (3, 'data_change'), (4, 'login')) as e (n, action);
+      select remove_event(repeat('3', 24), repeat('0', 23) || '1');
+      select settle_events(repeat('3', 24), array[repeat('0', 23) || '1'],
+        array[repeat('0', 23) || '2', repeat('0', 23) || '3']);
+      select string_agg(right(event_id, 1) || pending, ' ' order by event_id) from audit
+      where user_id = repeat('3', 24)
+      """)
+    #expect(settled.split(separator: "\n") == ["f", "1false 2true 4true"])
+    // A role that may only read calls no function.
     let reader = "reader_\(place.id)"
     let reading = "grant select on all tables in schema public to \(reader)"
     try await place.sql("create role \(reader); \(reading)")
-    for change in ["perform remove_event('', '')", "perform move_events('')"] {
+    for change in [
+      "perform remove_event('', '')", "perform move_events('')",
+      "perform settle_events('', '{}', '{}')",
+    ] {
       try await place.sql(
         """
         set session authorization \(reader);

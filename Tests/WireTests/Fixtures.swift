@@ -53,7 +53,7 @@ import WireKit
 
   static let scopes = [
     "read:users", "update:users", "delete:users", "create:users", "read:users_app_metadata",
-    "update:users_app_metadata", "read:logs_users",
+    "update:users_app_metadata", "read:logs_users", "read:events", "read:revocations",
   ]
 
   // MARK: Requests

@@ -44,6 +44,12 @@ extension Scenario {
     return [:]
   }
 
+  /// Enables the feeds of the app.
+  static let feeds: Preparation = {
+    try await $0.set(#"{"event_feed":true,"revocation_feed":true}"#)
+    return [:]
+  }
+
   /// Sets the property `volume`.
   static let property: Preparation = {
     let body = #"{"value":0.5}"#

@@ -67,6 +67,7 @@ package enum Users {
     }
     let members = TextBytes(profile.serialized())
     _ = transaction.send(UsersQueries.create, user, app, subject == nil, members, email)
+    transaction.recordSignUp(of: user)
     let made = transaction.send(
       CredentialRowQueries.addIdentity, user, identity, app, provider, subject ?? user.text
     )

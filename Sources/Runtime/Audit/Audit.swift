@@ -203,7 +203,7 @@ package struct Event {
   private let action: String
   private let user: UserID?
   private let place: EventPlace?
-  private let detail: JSON
+  private var detail: JSON
 
   /// - Parameters:
   ///   - action: login, login_failure, session_end, link, unlink, password_change … as the docs
@@ -237,15 +237,29 @@ package struct Event {
 
   /// Creates the event of a change of user data.
   ///
-  /// Returns nil for a user's own change in an app that does not record these.
+  /// Returns nil for a user's own change in an app that neither keeps nor publishes these.
   @EventLoop package init?(changeOf what: String, of user: UserID, _ context: RequestContext) {
-    if context.principal.session != nil, !context.app.eventSettings.recordsOwnChanges { return nil }
+    let app = context.app
+    if context.principal.session != nil, !app.eventSettings.recordsOwnChanges {
+      guard !app.events.all.isEmpty, let type = EventType.change(of: what),
+        app.events.all.contains(type)
+      else { return nil }
+    }
     let place = EventPlace(session: context.principal.session, device: nil)
     self.init("data_change", of: user, at: place, detail: ["what": .string(what)])
   }
 
+  /// Returns the event with the version that a document has after the change.
+  package func adding(version: Int) -> Event {
+    var (event, detail) = (self, detail.object ?? JSONObject())
+    detail["version"] = .number(JSONNumber(version))
+    event.detail = .object(detail)
+    return event
+  }
+
   /// Sends the insert of the event in the transaction of the action.
   ///
+  /// Events about one row are published in this order if its statement was sent before.
   /// - Parameters:
   ///   - transaction: the transaction.
   ///   - app: the app of the event; nil for the app of the request.
@@ -259,11 +273,29 @@ package struct Event {
     let isOfOther = context.principal.user != nil && user != nil && user != context.principal.user
     let principal = principal ?? (isOfOther ? .anyone : context.principal)
     let place = place ?? EventPlace(session: principal.session, device: principal.device)
+    let isPublished = isPublished(in: app, context)
     _ = transaction.send(
-      EventQueries.record, user?.text ?? app.text, EventID(), app, action, principal.name,
-      place.session, place.device, context.address.text, context.agent,
+      isPublished ? EventQueries.publish : EventQueries.record, user?.text ?? app.text, EventID(),
+      app, action, principal.name, place.session, place.device, context.address.text, context.agent,
       TextBytes(detail.serialized())
     )
+  }
+
+  /// Returns whether the event waits for its publication, and wakes the publisher after the commit.
+  @EventLoop private func isPublished(in app: AppID, _ context: RequestContext) -> Bool {
+    let known = app == context.app.id ? context.app : context.dependencies.appWithID(app)
+    // An app that is not loaded may want it; the publisher knows.
+    guard known?.events.all.isEmpty != true, app != .deployment,
+      let type = EventType(action: action, detail), known?.events.all.contains(type) != false
+    else { return false }
+    if let wake = context.dependencies.onEvent {
+      context.afterWrite = { [earlier = context.afterWrite] in
+        earlier?()
+        wake()
+      }
+    }
+    if case .sessions = EventType.sources[action] { return false }
+    return true
   }
 
   /// Records an event in a transaction of its own.
@@ -273,6 +305,20 @@ package struct Event {
     app: AppID? = nil, by principal: Principal? = nil, _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { record(in: $0, app: app, by: principal) }
+  }
+}
+
+extension Transaction {
+  /// Sends the event of a user who has signed up, if the app publishes it.
+  ///
+  /// The audit log keeps it as long as changes of own data, which is not at all by default: the
+  /// sign-in that follows is in the log.
+  @EventLoop package func recordSignUp(of user: UserID) {
+    guard app.events.all.contains(.userCreated) else { return }
+    Event(
+      "data_change", of: user, at: EventPlace(session: nil, device: nil),
+      detail: ["what": "sign_up"]
+    ).record(in: self, by: .user(of: app.id))
   }
 }
 
@@ -287,6 +333,22 @@ package enum EventQueries {
     insert into audit (
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
     values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
+    """)
+
+  /// Does as `record`, with an event that waits for its publication.
+  ///
+  /// The time is that of the statement, which runs after those that have locked the changed rows.
+  package static let publish = Statement<
+    NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
+    TextBytes
+  >(
+    "events.publish",
+    """
+    insert into audit (
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail,
+      ordinal, pending)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb,
+      (extract(epoch from clock_timestamp()) * 1000000)::bigint, true)
     """)
 }
 
@@ -324,7 +386,15 @@ extension RequestContext {
 /// The settings of events.
 package struct EventSettings: RecordPart {
   /// Whether changes that users make to their own data are events.
-  let recordsOwnChanges: Bool
+  package let recordsOwnChanges: Bool
+  /// Whether events are published, except for changes of data.
+  package let hasFeed: Bool
+  /// Further types that the feed has.
+  let types: EventTypes
+  /// Whether what verifiers of tokens must refuse is published.
+  package let hasRevocations: Bool
+  /// The time for which published events stay.
+  package let feedRetention: Duration
 
   package init(_ read: inout RecordReader) {
     read.declare(
@@ -339,9 +409,24 @@ package struct EventSettings: RecordPart {
         "days after which events of changes that users make to their own data are removed; 0 for no "
           + "such events"
       ) > 0
+    hasFeed = read.flag(
+      "event_feed", false, safe: false,
+      "whether back ends read events of users and sessions at GET /v1/events"
+    )
+    let more: Set<EventType> = read.choices(
+      "event_types", "further types of events that event_feed publishes, such as changes of data"
+    )
+    types = EventTypes(more)
+    hasRevocations = read.flag(
+      "revocation_feed", false, safe: true,
+      "whether services that verify access tokens read what to refuse at GET /v1/revocations"
+    )
+    feedRetention = read.duration(
+      "event_feed_days", .days, 1...90, 30, "days after which published events are removed"
+    )
   }
 }
 
 extension App {
-  var eventSettings: EventSettings { settings[EventSettings.self] }
+  package var eventSettings: EventSettings { settings[EventSettings.self] }
 }

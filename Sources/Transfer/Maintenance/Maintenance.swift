@@ -354,11 +354,13 @@ package enum MaintenanceQueries {
 
   /// Returns the keys of an app's oldest events, if their ids are less than `$2`.
   ///
+  /// Those that wait for their publication stay.
+  ///
   /// Served by `audit_by_app`.
   static let oldEvents = Statement<RowKey, String, String>(
     "maintenance.audit_page",
     """
-    select user_id, event_id from audit where app_id = $1 and event_id < $2
+    select user_id, event_id from audit where app_id = $1 and event_id < $2 and not pending
     order by event_id limit 1000
     """)
 
@@ -371,6 +373,7 @@ package enum MaintenanceQueries {
     """
     select user_id, event_id from audit
     where app_id = $1 and event_id < $2 and action = 'data_change' and actor = 'user'
+      and not pending
     order by event_id limit 1000
     """)
 

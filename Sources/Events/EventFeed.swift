@@ -1,0 +1,236 @@
+import Encoding
+package import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+import Tenancy
+
+/// Reads the feeds of an app.
+package enum EventFeed {
+  /// The longest lifetime that an access token may have.
+  nonisolated static let longestToken = Duration.seconds(30 * 86_400)
+  /// The most positions that a page looks at for events that match a filter.
+  private static let scanned = 10_000
+  /// The most events on a page.
+  package static let most = 1_000
+
+  /// The id of the feed with what verifiers of tokens must refuse.
+  package static func revocations(of app: AppID) -> String { "\(app.text)r" }
+
+  /// Where a page begins.
+  package enum Start: Sendable {
+    case cursor(EventCursor)
+    case now
+    case oldest
+    case time(Timestamp)
+  }
+
+  /// The conditions of a page.
+  package struct Filter: Sendable {
+    /// Nil for all types.
+    package var types: EventTypes?
+    package var user: UserID?
+    /// Leaves out what verifiers may forget at this second.
+    package var validAt: Int?
+
+    package init() {}
+  }
+
+  package struct Page: Sendable {
+    package let events: [FeedEvent]
+    package let next: EventCursor
+    package let hasMore: Bool
+  }
+
+  /// Returns events of a feed, in their order.
+  ///
+  /// `next` of an empty page is the newest position that it has looked at.
+  /// - Parameters:
+  ///   - feed: the id of the feed.
+  ///   - start: where the page begins.
+  ///   - filter: the conditions.
+  ///   - count: from 1 to `most`.
+  ///   - context: the context of the request.
+  /// - Returns: the page.
+  /// - Throws: `.cursorInvalid`, `.cursorExpired`, `.databaseUnavailable`.
+  @EventLoop package static func page(
+    of feed: String, from start: Start, _ filter: Filter = Filter(), count: Int,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page {
+    // Before the events: what it counts, they show.
+    let ends = try await context.read(FeedQueries.ends, feed, on: .large).first
+    let (last, oldest) = (ends?.last ?? 0, ends.map { $0.oldest ?? $0.last + 1 } ?? 1)
+    let since: Int
+    switch start {
+    case .now: since = last
+    case .oldest: since = oldest - 1
+    case .time(let time):
+      since =
+        try await context.read(FeedQueries.since, feed, time, on: .large).first?.position
+        .map { $0 - 1 } ?? last
+    case .cursor(let cursor):
+      guard cursor.position <= last else { throw .cursorInvalid }
+      guard cursor.position >= oldest - 1 else {
+        let first = EventCursor(oldest - 1, of: feed).text(context)
+        throw .cursorExpired(oldest: first)
+      }
+      since = cursor.position
+    }
+    let names = filter.types.map { types in
+      TextArray(EventType.allCases.filter(types.contains).map(\.rawValue))
+    }
+    let end =
+      filter.types == nil && filter.user == nil && filter.validAt == nil
+      ? Int.max : since + scanned
+    let events = try await context.read(
+      FeedQueries.page, feed, since, end, names, filter.user?.text, filter.validAt, count,
+      on: .large)
+    let next =
+      events.count == count
+      ? events.last?.position ?? since : max(events.last?.position ?? since, min(end, last))
+    return Page(
+      events: events, next: EventCursor(next, of: feed), hasMore: next < last)
+  }
+}
+
+/// An event of a feed.
+package struct FeedEvent: RowDecodable {
+  package let position: Int
+  package let id: String
+  package let type: String
+  package let at: Timestamp
+  /// The members as JSON.
+  package let data: [UInt8]
+
+  package init(from row: Row) throws(DatabaseError) {
+    (position, id, type) = (try row.int(0), try row.text(1), try row.text(2))
+    (at, data) = (try row.time(3), try row.bytes(4))
+  }
+}
+
+/// A position in a feed, which clients keep as an opaque text.
+///
+/// Nobody can guess from it how many events there are.
+package struct EventCursor: Sendable {
+  package let position: Int
+  private let feed: String
+
+  package init(_ position: Int, of feed: String) { (self.position, self.feed) = (position, feed) }
+
+  /// Parses the text of a cursor of a feed; nil for any other text.
+  @EventLoop package init?(_ text: String, of feed: String, _ context: RequestContext) {
+    guard
+      let bytes = MarkedCursor.bytes(of: text, for: Self.purpose(feed), count: 8, context),
+      let position = Int(exactly: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    else { return nil }
+    self.init(position, of: feed)
+  }
+
+  @EventLoop package func text(_ context: RequestContext) -> String {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: position >> (56 - 8 * $0)) }
+    return MarkedCursor.text(of: bytes, for: Self.purpose(feed), context)
+  }
+
+  private static func purpose(_ feed: String) -> String { "feed \(feed)" }
+}
+
+extension Failure {
+  package static let cursorExpired = Failure("cursor_expired", .gone)
+    .titled("Events after the cursor were removed.")
+    .remedied("Read all users again, then continue with the cursor in oldest_cursor.")
+  package static let feedDisabled = Failure("feed_disabled", .conflict)
+    .titled("The app does not publish these events.")
+    .remedied("Enable it: dossier app set --app NAME event_feed=true or revocation_feed=true.")
+
+  static func cursorExpired(oldest: String) -> Failure {
+    .cursorExpired(
+      "Events are kept for event_feed_days.", members: [("oldest_cursor", .string(oldest))])
+  }
+}
+
+/// The last position of a feed, and the first one that it has an event at.
+package struct FeedEnds: RowDecodable {
+  let last: Int
+  let oldest: Int?
+
+  package init(from row: Row) throws(DatabaseError) {
+    (last, oldest) = (try row.int(0), try row.int(ifAny: 1))
+  }
+}
+
+/// A position that may be null.
+package struct FeedPosition: RowDecodable {
+  let position: Int?
+
+  package init(from row: Row) throws(DatabaseError) { position = try row.int(ifAny: 0) }
+}
+
+package enum FeedQueries {
+  /// Served by the primary keys.
+  package static let ends = Statement<FeedEnds, String>(
+    "feeds.ends",
+    """
+    select f.last_position,
+      (select min(e.position) from feed_events e where e.feed_id = $1)
+    from event_feeds f where f.feed_id = $1
+    """)
+
+  /// Returns the first position of an event since a time.
+  ///
+  /// Served by `feed_events_by_time`.
+  package static let since = Statement<FeedPosition, String, Timestamp>(
+    "feeds.since",
+    "select min(position) from feed_events where feed_id = $1 and at >= $2::timestamptz"
+  )
+
+  /// Returns the events after a position, up to another one.
+  ///
+  /// Served by the primary key.
+  /// - Parameter 4: the types; null for all.
+  /// - Parameter 5: the user; null for all.
+  /// - Parameter 6: leaves out what ends before this second; null for nothing.
+  package static let page = Statement<
+    FeedEvent, String, Int, Int, TextArray?, String?, Int?, Int
+  >(
+    "feeds.page",
+    """
+    select position, event_id, type, at, data::text from feed_events
+    where feed_id = $1 and position > $2::bigint and position <= $3::bigint
+      and ($4::text[] is null or type = any ($4::text[]))
+      and ($5::text is null or user_id = $5)
+      and ($6::bigint is null or coalesce((data ->> 'until')::bigint, $6::bigint) >= $6::bigint)
+    order by position limit $7::bigint
+    """)
+
+  /// Returns all feeds.
+  package static let all = Statement<String>("feeds.all", "select feed_id from event_feeds")
+
+  /// Returns the oldest events of a feed, if they are older than a time.
+  ///
+  /// Served by the primary key. Positions follow commits, so a younger event may precede an older one;
+  /// only what precedes the first young one is removed.
+  package static let old = Statement<FeedPosition, String, Timestamp>(
+    "feeds.old",
+    """
+    select position from (
+      select position, at from feed_events where feed_id = $1 order by position limit 1000) e
+    where at < $2::timestamptz
+    order by position desc limit 1
+    """)
+
+  package static let remove = Statement<Int, String, Int>(
+    "feeds.remove",
+    "delete from feed_events where feed_id = $1 and position <= $2::bigint returning 1"
+  )
+
+  package static let removeFeed = Statement<Int, String>(
+    "feeds.remove_feed", "delete from event_feeds where feed_id = $1 returning 1"
+  )
+}
+
+extension Timestamp {
+  /// The time that is this much earlier.
+  func earlier(by time: Duration) -> Timestamp {
+    Timestamp(microseconds: microseconds - time.wholeSeconds * 1_000_000)
+  }
+}

@@ -1,0 +1,325 @@
+package import EventLoop
+import Glibc
+import JSON
+import Postgres
+package import Runtime
+import Sessions
+import Tenancy
+
+/// Publishes events: gives those that wait positions in the feeds of their app.
+///
+/// A row says of itself that it is not published. So it is found whenever it becomes visible, also
+/// after a late commit. Several publishers may run at once, and each may end at any statement: a feed
+/// takes an event once, and what is not marked as published is found again.
+@EventLoop package final class EventPublisher {
+  private let dependencies: Dependencies
+  private let report: @EventLoop (Report) -> Void
+  private let holder = AppID().text
+  /// When this worker must have the lease again; nil without a lease.
+  private var leasedUntil: UInt64?
+  /// The apps whose events could not be published in the last pass, so that those of others can.
+  private var stuck: Set<AppID> = []
+  /// When the feeds were created, as far as this worker has seen.
+  private var starts: [String: Timestamp] = [:]
+  private var sleeper: Task<Void, Never>?
+  private var isAwake = false
+
+  private var database: Database { dependencies.database }
+
+  /// A report for the metrics.
+  package enum Report: Sendable {
+    /// Events were published; the delays of all together.
+    case published(Int, delay: Duration)
+    /// The age of the oldest event that waits; zero if none does.
+    case oldest(Duration)
+    /// The events of an app have to wait.
+    case failed(String)
+  }
+
+  /// How many events, and how many sessions of an app, are read at once.
+  nonisolated static let batch = 500
+  private static let lease = Duration.seconds(5)
+  /// The pause after work; it doubles up to `longest` while nothing waits.
+  private static let shortest = Duration.milliseconds(250)
+  private static let longest = Duration.seconds(2)
+  /// The pause while no app publishes anything.
+  private static let unused = Duration.seconds(10)
+
+  package init(_ dependencies: Dependencies, report: @escaping @EventLoop (Report) -> Void) {
+    self.dependencies = dependencies
+    self.report = report
+  }
+
+  // MARK: Loop
+
+  package func start() {
+    dependencies.onEvent = { [unowned self] in
+      isAwake = true
+      sleeper?.cancel()
+    }
+    EventLoop.task { [self] in
+      var pause = Self.shortest
+      while true {
+        let wasWoken = isAwake
+        isAwake = false
+        // Another worker may publish it first, which is cheaper than twice the work.
+        if wasWoken, leasedUntil == nil { await EventLoop.sleep(for: .milliseconds(50)) }
+        do throws(Failure) {
+          guard database.isReady else { throw .databaseUnavailable }
+          let isOurs = if wasWoken { true } else { try await hasLease() }
+          if isOurs {
+            let count = try await publish()
+            if count >= Self.batch { continue }
+            pause = count > 0 ? Self.shortest : min(pause * 2, Self.longest)
+          } else {
+            pause = Self.longest
+          }
+        } catch {
+          report(.failed("events have to wait: \(error)"))
+          pause = Self.longest
+        }
+        let isUsed = await isUsed()
+        await rest(for: isUsed ? pause : Self.unused)
+      }
+    }
+    EventLoop.task { [self] in
+      while true {
+        await look()
+        await EventLoop.sleep(for: .seconds(Int.random(in: 10...20)))
+      }
+    }
+  }
+
+  /// Waits for a time, or until this worker records an event.
+  private func rest(for time: Duration) async {
+    guard !isAwake else { return }
+    let sleeper = EventLoop.task { await EventLoop.sleep(for: time) }
+    self.sleeper = sleeper
+    await sleeper.value
+    self.sleeper = nil
+  }
+
+  /// Returns whether an app publishes events.
+  private func isUsed() async -> Bool {
+    let apps = (try? await dependencies[Apps.self].all()) ?? []
+    return apps.contains { !$0.events.all.isEmpty }
+  }
+
+  /// Returns whether this worker has the lease, and renews it.
+  private func hasLease() async throws(Failure) -> Bool {
+    let now = EventLoop.now()
+    if let leasedUntil, now + Self.lease.nanoseconds / 2 < leasedUntil { return true }
+    let won = try await run { () async throws(DatabaseError) in
+      try await database.write(
+        PublisherQueries.lease, Self.leaseID, holder, Self.lease, ServerTime())
+    }
+    leasedUntil = won.isEmpty ? nil : now + Self.lease.nanoseconds
+    return !won.isEmpty
+  }
+
+  private static let leaseID = AppID.deployment.text
+
+  private func look() async {
+    guard database.isReady else { return }
+    let oldest = try? await database.write(PublisherQueries.oldest).first
+    let age = oldest.flatMap(\.ordinal).map { Timestamp.now.microseconds - $0 }
+    report(.oldest(.microseconds(max(0, age ?? 0))))
+  }
+
+  private func run<Value>(
+    _ body: @EventLoop () async throws(DatabaseError) -> Value
+  ) async throws(Failure) -> Value {
+    do throws(DatabaseError) { return try await body() } catch { throw Failure(error) }
+  }
+
+  /// Removes published events that are older than the settings of their app.
+  package func removeOld() async {
+    do throws(Failure) {
+      let apps = try await dependencies[Apps.self].all()
+      _ = try await run { () async throws(DatabaseError) in
+        try await FeedMaintenance.run(apps, in: database)
+      }
+    } catch {
+      report(.failed("old events stay: \(error)"))
+    }
+  }
+
+  // MARK: One pass
+
+  /// Publishes what waits, at most a batch.
+  ///
+  /// - Returns: the number of rows that were found.
+  /// - Throws: `.databaseUnavailable`.
+  @discardableResult package func publish() async throws(Failure) -> Int {
+    let left = TextArray(stuck.map(\.text).sorted())
+    let rows = try await run { () async throws(DatabaseError) in
+      try await database.write(PublisherQueries.pending, Self.batch, left)
+    }
+    var work: [AppID: AppWork] = [:]
+    for row in rows { work[row.app, default: AppWork()].rows.append(row) }
+    let apps = dependencies[Apps.self]
+    let known = try await apps.all().filter { $0.events.all.contains(.sessionEnded) }
+    for (app, sessions) in try await ended(in: known) where !sessions.isEmpty {
+      work[app, default: AppWork()].sessions = sessions
+    }
+    stuck = []
+    for (id, work) in work.sorted(by: { $0.key.text < $1.key.text }) {
+      do throws(Failure) {
+        let app: App?
+        do throws(Failure) { app = try await apps.app(id) } catch .unknownApp { app = nil }
+        try await publish(work, of: app)
+      } catch {
+        stuck.insert(id)
+        report(.failed("events of the app \(id) have to wait: \(error)"))
+      }
+    }
+    return rows.count + work.values.reduce(0) { $0 + $1.sessions.count }
+  }
+
+  private struct AppWork {
+    var rows: [PendingEvent] = []
+    var sessions: [EndedSession] = []
+  }
+
+  /// Returns the sessions of apps that have ended and are not published.
+  private func ended(in apps: [App]) async throws(Failure) -> [(AppID, [EndedSession])] {
+    guard !apps.isEmpty else { return [] }
+    var calls: [PendingQuery] = []
+    for app in apps {
+      // A token may be valid longer than its session.
+      let feed = app.events.hasRevocations ? EventFeed.revocations(of: app.id) : app.id.text
+      let start = try await start(of: feed)
+      let first =
+        app.events.hasRevocations ? start.earlier(by: EventFeed.longestToken) : start
+      calls.append(PendingQuery(PublisherQueries.ended, app.id, first, Self.batch))
+    }
+    let found = try await run { [calls] () async throws(DatabaseError) in
+      try await database.answers(to: calls, on: .exclusive)
+    }
+    return try await run { () async throws(DatabaseError) in
+      var sessions: [(AppID, [EndedSession])] = []
+      for (app, found) in zip(apps, found) {
+        sessions.append((app.id, try found.decode(EndedSession.self)))
+      }
+      return sessions
+    }
+  }
+
+  /// Returns when a feed was created, and creates it.
+  private func start(of feed: String) async throws(Failure) -> Timestamp {
+    if let start = starts[feed] { return start }
+    let start = try await run { () async throws(DatabaseError) in
+      _ = try await database.write(PublisherQueries.create, feed)
+      return try await database.write(PublisherQueries.start, feed).first?.time
+    }
+    guard let start else { throw .internalError(reason: "a feed that was made") }
+    starts[feed] = start
+    return start
+  }
+
+  /// Publishes the events of an app, and marks them; an app that was deleted publishes none.
+  private func publish(_ work: AppWork, of app: App?) async throws(Failure) {
+    var positions: [String: Int] = [:]
+    if let app {
+      let demand = app.events
+      let start = try await start(of: app.id.text)
+      var events = work.rows.compactMap { row in
+        row.type.flatMap { demand.feed.contains($0) ? NewEvent(row, $0, app) : nil }
+      }
+      if demand.feed.contains(.sessionEnded) {
+        events += work.sessions.filter { $0.endedAt.microseconds >= start.microseconds }
+          .map { NewEvent($0, app) }
+      }
+      positions = try await append(events, to: app.id.text)
+      if demand.hasRevocations {
+        let lifetimes = try await lifetimes(of: app)
+        let refusals =
+          work.rows.compactMap { NewEvent(refusalOf: $0, lifetimes) }
+          + work.sessions.map { NewEvent(refusalOf: $0, lifetimes) }
+        let others = try await append(refusals, to: EventFeed.revocations(of: app.id))
+        positions.merge(others) { first, _ in first }
+      }
+    }
+    try await settle(work, of: app, at: positions)
+  }
+
+  /// How long access tokens of an app may be valid, in seconds.
+  private func lifetimes(of app: App) async throws(Failure) -> TokenLifetimes {
+    let longest = try await run { () async throws(DatabaseError) in
+      try await database.write(PublisherQueries.longestToken, app.id).first
+    }
+    return TokenLifetimes(
+      native: app.sessionSettings.accessTokenLifetime.wholeSeconds, client: longest ?? 86_400)
+  }
+
+  /// Appends events to a feed, unless it has them.
+  ///
+  /// - Returns: the positions of all, by the id.
+  /// - Throws: `.databaseUnavailable`.
+  private func append(
+    _ events: [NewEvent], to feed: String
+  ) async throws(Failure) -> [String: Int] {
+    guard !events.isEmpty else { return [:] }
+    _ = try await start(of: feed)
+    var appended: [NewEvent] = []
+    let positions = try await run { () async throws(DatabaseError) in
+      try await database.transaction { (transaction) async throws(DatabaseError) in
+        appended = []
+        var positions: [String: Int] = [:]
+        let locked = transaction.send(PublisherQueries.lock, feed)
+        let ids = TextArray(events.map(\.id))
+        // After the lock, so that it sees what the publisher before this one has appended.
+        let present = transaction.send(PublisherQueries.present, feed, ids)
+        guard var last = try await locked.rows().first else {
+          throw DatabaseError(.undone, "the feed is gone")
+        }
+        for event in try await present.rows() { positions[event.id] = event.position }
+        for event in events where positions[event.id] == nil {
+          last += 1
+          positions[event.id] = last
+          appended.append(event)
+          _ = transaction.send(
+            PublisherQueries.append, feed, last, event.id, event.user?.text, event.type.rawValue,
+            event.at, TextBytes(event.data.serialized()))
+        }
+        let advanced = transaction.send(PublisherQueries.advance, feed, last)
+        transaction.sendCommit()
+        _ = try await advanced.rows()
+        return positions
+      }
+    }
+    if !appended.isEmpty {
+      let now = Timestamp.now.microseconds
+      let delay = appended.reduce(0) { $0 + max(0, now - $1.at.microseconds) }
+      report(.published(appended.count, delay: .microseconds(delay)))
+    }
+    return positions
+  }
+
+  /// Marks what was published, by the user.
+  private func settle(
+    _ work: AppWork, of app: App?, at positions: [String: Int]
+  ) async throws(Failure) {
+    let keepsChanges = app?.eventSettings.recordsOwnChanges == true
+    var calls: [PendingQuery] = []
+    for (owner, rows) in Dictionary(grouping: work.rows, by: \.owner).sorted(by: { $0.key < $1.key }
+    ) {
+      let (kept, discarded) = (
+        rows.filter { keepsChanges || !$0.isOwnChange },
+        rows.filter { !keepsChanges && $0.isOwnChange }
+      )
+      calls.append(
+        PendingQuery(
+          PublisherQueries.settle, owner, TextArray(kept.map(\.id)), TextArray(discarded.map(\.id)))
+      )
+    }
+    for session in work.sessions {
+      let position = positions[session.id] ?? 0
+      calls.append(
+        PendingQuery(PublisherQueries.settleSession, session.user, session.id, position))
+    }
+    _ = try await run { [calls] () async throws(DatabaseError) in
+      try await database.answers(to: calls, on: .exclusive)
+    }
+  }
+}

@@ -1,0 +1,250 @@
+import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+
+/// How long access tokens of an app may be valid, in seconds.
+struct TokenLifetimes {
+  /// Those of sessions without a client of OpenID Connect.
+  let native: Int
+  let client: Int
+
+  var longest: Int { max(native, client) }
+}
+
+/// An audit event that waits for its publication.
+package struct PendingEvent: RowDecodable {
+  /// The user, or the app for an event without one.
+  let owner: String
+  let id: String
+  let app: AppID
+  let at: Timestamp
+  let action: String
+  let actor: String
+  let session: SessionID?
+  let device: DeviceID?
+  let detail: JSON
+
+  package init(from row: Row) throws(DatabaseError) {
+    (owner, id, app) = (try row.text(0), try row.text(1), AppID(trusted: try row.text(2)))
+    (at, action, actor) = (try row.time(3), try row.text(4), try row.text(5))
+    (session, device, detail) = (row.id(ifAny: 6), row.id(ifAny: 7), try row.json(8))
+  }
+
+  var type: EventType? { EventType(action: action, detail) }
+
+  /// The user that the event concerns, also after its events have moved to the app.
+  var user: UserID? {
+    if let former = detail["former_user"]?.string { return UserID(former) }
+    return owner.hasSameBytes(as: app.text) ? nil : UserID(owner)
+  }
+
+  var isOwnChange: Bool { action == "data_change" && actor == "user" }
+}
+
+/// A session that has ended and whose end is not published.
+package struct EndedSession: RowDecodable {
+  let user: UserID
+  let id: String
+  let device: DeviceID
+  let client: String?
+  let endedAt: Timestamp
+  let reason: String?
+
+  package init(from row: Row) throws(DatabaseError) {
+    (user, id, device) = (try row.id(0), try row.text(1), try row.id(2))
+    (client, endedAt, reason) = (row.text(ifAny: 3), try row.time(4), row.text(ifAny: 5))
+  }
+}
+
+/// An event to append to a feed.
+struct NewEvent: Sendable {
+  let id: String
+  let user: UserID?
+  let type: EventType
+  let at: Timestamp
+  let data: JSON
+
+  private init(
+    _ id: String, _ user: UserID?, _ type: EventType, _ at: Timestamp, _ data: JSONObject
+  ) {
+    (self.id, self.user, self.type, self.at) = (id, user, type, at)
+    self.data = .object(data)
+  }
+
+  /// The members of audit events that published ones have: ids, versions and words of this program.
+  private static let details = [
+    "reason", "version", "what", "provider", "client_id", "key_id", "purpose", "from", "merge_id",
+    "linked_to", "unlinked_from",
+  ]
+
+  init(_ row: PendingEvent, _ type: EventType, _ app: App) {
+    var data = JSONObject([("app", .string(app.name))])
+    data["user_id"] = row.user.map { .string($0.text) }
+    data["session_id"] = row.session.map { .string($0.text) }
+    data["device_id"] = row.device.map { .string($0.text) }
+    data["actor"] = .string(row.actor)
+    for name in Self.details {
+      guard let value = row.detail[name] else { continue }
+      if value.number != nil || (value.string?.utf8.count ?? .max) <= 255 { data[name] = value }
+    }
+    self.init(row.id, row.user, type, row.at, data)
+  }
+
+  init(_ session: EndedSession, _ app: App) {
+    var data = JSONObject([
+      ("app", .string(app.name)), ("user_id", .string(session.user.text)),
+      ("session_id", .string(session.id)), ("device_id", .string(session.device.text)),
+    ])
+    data["client_id"] = session.client.map(JSON.string)
+    data["reason"] = session.reason.map(JSON.string)
+    self.init(session.id, session.user, .sessionEnded, session.endedAt, data)
+  }
+
+  /// What verifiers of tokens must refuse because of an audit event; nil for other events.
+  init?(refusalOf row: PendingEvent, _ lifetimes: TokenLifetimes) {
+    var data = JSONObject()
+    switch row.type {
+    case .userDeleted:
+      guard let user = row.user else { return nil }
+      data["sub"] = .string(user.text)
+      data["before"] = .number(JSONNumber(row.at.seconds + 1))
+      data["until"] = .number(JSONNumber(row.at.seconds + lifetimes.longest))
+    case .keyRemoved:
+      guard let key = row.detail["key_id"] else { return nil }
+      data["kid"] = key
+    default: return nil
+    }
+    self.init(row.id, row.user, row.type ?? .userDeleted, row.at, data)
+  }
+
+  /// The session that verifiers must refuse until its last token has expired.
+  init(refusalOf session: EndedSession, _ lifetimes: TokenLifetimes) {
+    let lifetime = session.client == nil ? lifetimes.native : lifetimes.client
+    let until = session.endedAt.seconds + lifetime + 1
+    self.init(
+      session.id, session.user, .sessionEnded, session.endedAt,
+      JSONObject([("sid", .string(session.id)), ("until", .number(JSONNumber(until)))]))
+  }
+}
+
+/// A number that may be null.
+package struct Ordinal: RowDecodable {
+  let ordinal: Int?
+  package init(from row: Row) throws(DatabaseError) { ordinal = try row.int(ifAny: 0) }
+}
+
+/// A time.
+package struct StoredTime: RowDecodable {
+  let time: Timestamp
+  package init(from row: Row) throws(DatabaseError) { time = try row.time(0) }
+}
+
+/// The place of an event in a feed.
+package struct EventPlaceInFeed: RowDecodable {
+  let id: String
+  let position: Int
+  package init(from row: Row) throws(DatabaseError) {
+    (id, position) = (try row.text(0), try row.int(1))
+  }
+}
+
+package enum PublisherQueries {
+  /// Returns the oldest events that wait, of all shards.
+  ///
+  /// Served by `audit_pending`.
+  /// - Parameter 1: how many.
+  /// - Parameter 2: the apps whose events are left out.
+  package static let pending = Statement<PendingEvent, Int, TextArray>(
+    "events.pending",
+    """
+    select user_id, event_id, app_id, at, action, actor, session_id, device_id, detail
+    from audit where pending and app_id <> all ($2::text[])
+    order by ordinal, event_id limit $1::bigint
+    """)
+
+  /// Returns the time of the oldest event that waits; null if none does.
+  package static let oldest = Statement<Ordinal>(
+    "events.oldest", "select min(ordinal) from audit where pending"
+  )
+
+  /// Returns the sessions of an app that have ended since a time and are not published.
+  ///
+  /// Served by `sessions_unpublished`.
+  package static let ended = Statement<EndedSession, AppID, Timestamp, Int>(
+    "events.ended_sessions",
+    """
+    select user_id, session_id, device_id, client_id, ended_at, end_reason from sessions
+    where app_id = $1 and ended_at >= $2::timestamptz
+      and ended_at is not null and revocation_position is null
+    order by ended_at, session_id limit $3::bigint
+    """)
+
+  /// Takes or keeps the lease; returns no row if another worker has it.
+  package static let lease = Statement<Int, String, String, Duration, ServerTime>(
+    "events.lease",
+    """
+    insert into event_feeds as f (feed_id, holder, leased_until)
+    values ($1, $2, $4::timestamptz + $3::interval)
+    on conflict (feed_id) do update set holder = excluded.holder,
+      leased_until = excluded.leased_until
+    where f.holder = excluded.holder or f.leased_until < $4::timestamptz
+    returning 1
+    """)
+
+  package static let create = Statement<NoRow, String>(
+    "events.create_feed", "insert into event_feeds (feed_id) values ($1) on conflict do nothing"
+  )
+
+  package static let start = Statement<StoredTime, String>(
+    "events.start_of_feed", "select created_at from event_feeds where feed_id = $1"
+  )
+
+  /// Locks a feed, and returns its last position.
+  package static let lock = Statement<Int, String>(
+    "events.lock_feed", "select last_position from event_feeds where feed_id = $1 for update"
+  )
+
+  /// Returns those of some events that a feed has.
+  package static let present = Statement<EventPlaceInFeed, String, TextArray>(
+    "events.present",
+    """
+    select event_id, position from feed_events
+    where feed_id = $1 and event_id = any ($2::text[])
+    """)
+
+  package static let append = Statement<
+    NoRow, String, Int, String, String?, String, Timestamp, TextBytes
+  >(
+    "events.append",
+    """
+    insert into feed_events (feed_id, position, event_id, user_id, type, at, data)
+    values ($1, $2, $3, $4, $5, $6::timestamptz, $7::jsonb)
+    """)
+
+  package static let advance = Statement<NoRow, String, Int>(
+    "events.advance", "update event_feeds set last_position = $2 where feed_id = $1"
+  )
+
+  /// Marks events of a user as published.
+  ///
+  /// - Parameter 3: those that the audit log does not keep.
+  package static let settle = Statement<NoRow, String, TextArray, TextArray>(
+    "events.settle", "select settle_events($1, $2::text[], $3::text[])"
+  )
+
+  package static let settleSession = Statement<NoRow, UserID, String, Int>(
+    "events.settle_session",
+    """
+    update sessions set revocation_position = $3
+    where user_id = $1 and session_id = $2 and revocation_position is null
+    """)
+
+  /// Returns the longest lifetime of access tokens of the clients of an app, in seconds.
+  package static let longestToken = Statement<Int, AppID>(
+    "events.longest_token",
+    """
+    select greatest(86400, max((attributes ->> 'token_seconds')::bigint)) from resource_servers
+    where app_id = $1
+    """)
+}
