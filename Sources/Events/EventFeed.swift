@@ -1,4 +1,3 @@
-import Encoding
 package import EventLoop
 import JSON
 package import Postgres

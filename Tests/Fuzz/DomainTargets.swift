@@ -29,9 +29,8 @@ extension FuzzTarget {
       expect(UserPosition(position.description) == position, "\(filter) is another position")
       _ = UserSort.allCases.map { $0.isOrder(of: position) }
     }
-    // The cursor and the types of the event feed.
-    if let cursor = EventCursor(filter, of: "feed", isMarked: { _, _ in true }) {
-      expect(cursor.position >= 0, "\(filter) is a negative position")
+    if let bytes = MarkedCursor.bytes(of: filter, count: 8, isMarked: { _, mark in mark.count > 0 }) {
+      expect(bytes.count == 8, "\(filter) has other bytes")
     }
     if let types = EventTypes(matching: filter) { expect(!types.isEmpty, "\(filter) has no types") }
     if let (document, names) = try? Filter.path(filter) {

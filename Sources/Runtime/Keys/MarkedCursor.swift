@@ -26,14 +26,22 @@ package import EventLoop
   package static func bytes(
     of text: String, for purpose: String, count: Int, _ context: RequestContext
   ) -> [UInt8]? {
+    bytes(of: text, count: count) { bytes, mark in
+      context.keys.master.number(marking: tagged(bytes, purpose)) {
+        $0.prefix(markLength).elementsEqual(mark)
+      } != nil
+    }
+  }
+
+  /// Does so with any check of the mark.
+  nonisolated static func bytes(
+    of text: String, count: Int, isMarked: ([UInt8], ArraySlice<UInt8>) -> Bool
+  ) -> [UInt8]? {
     guard text.utf8.count <= 2 * (count + markLength), let all = [UInt8](base64URL: text),
       all.count == count + markLength
     else { return nil }
     let bytes = Array(all.prefix(count))
-    let number = context.keys.master.number(marking: tagged(bytes, purpose)) { mark in
-      mark.prefix(markLength).elementsEqual(all.suffix(markLength))
-    }
-    return number == nil ? nil : bytes
+    return isMarked(bytes, all.suffix(markLength)) ? bytes : nil
   }
 
   private static func tagged(_ bytes: [UInt8], _ purpose: String) -> [UInt8] {
