@@ -33,7 +33,7 @@ comment on table event_feeds is
   'Feeds of events: one of each app under the id of the app, and one of what its verifiers must refuse under the id with the letter r. The row of zeros has the lease of the publisher.';
 comment on column event_feeds.last_position is
   'The position of the newest event; whoever publishes locks this row.';
-comment on column event_feeds.created_at is 'Sessions that ended before are no events of the feed.';
+comment on column event_feeds.created_at is 'Sessions that ended ten minutes before are no events of the feed.';
 comment on column event_feeds.leased_until is 'Until then only the holder publishes, to avoid useless work.';
 
 create table feed_events (

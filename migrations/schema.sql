@@ -1407,7 +1407,7 @@ COMMENT ON COLUMN public.event_feeds.last_position IS 'The position of the newes
 -- Name: COLUMN event_feeds.created_at; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.event_feeds.created_at IS 'Sessions that ended before are no events of the feed.';
+COMMENT ON COLUMN public.event_feeds.created_at IS 'Sessions that ended ten minutes before are no events of the feed.';
 
 
 --

@@ -211,10 +211,10 @@ package enum FeedQueries {
   package static let old = Statement<FeedPosition, String, Timestamp>(
     "feeds.old",
     """
-    select position from (
-      select position, at from feed_events where feed_id = $1 order by position limit 1000) e
-    where at < $2::timestamptz
-    order by position desc limit 1
+    select max(position) from (
+      select position, bool_and(at < $2::timestamptz) over (order by position) as is_old from (
+        select position, at from feed_events where feed_id = $1 order by position limit 1000) f) e
+    where is_old
     """)
 
   package static let remove = Statement<Int, String, Int>(

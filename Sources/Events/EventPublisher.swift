@@ -38,6 +38,10 @@ import Tenancy
 
   /// How many events, and how many sessions of an app, are read at once.
   nonisolated static let batch = 500
+  /// How long before the feed was created a session may have ended to be an event.
+  ///
+  /// The first pass after the setting was changed creates the feed.
+  private static let head = Duration.seconds(600)
   private static let lease = Duration.seconds(5)
   /// The pause after work; it doubles up to `longest` while nothing waits.
   private static let shortest = Duration.milliseconds(250)
@@ -189,8 +193,8 @@ import Tenancy
       // A token may be valid longer than its session.
       let feed = app.events.hasRevocations ? EventFeed.revocations(of: app.id) : app.id.text
       let start = try await start(of: feed)
-      let first =
-        app.events.hasRevocations ? start.earlier(by: EventFeed.longestToken) : start
+      let head = app.events.hasRevocations ? EventFeed.longestToken : Self.head
+      let first = start.earlier(by: head)
       calls.append(PendingQuery(PublisherQueries.ended, app.id, first, Self.batch))
     }
     let found = try await run { [calls] () async throws(DatabaseError) in
@@ -222,7 +226,7 @@ import Tenancy
     var positions: [String: Int] = [:]
     if let app {
       let demand = app.events
-      let start = try await start(of: app.id.text)
+      let start = try await start(of: app.id.text).earlier(by: Self.head)
       var events = work.rows.compactMap { row in
         row.type.flatMap { demand.feed.contains($0) ? NewEvent(row, $0, app) : nil }
       }

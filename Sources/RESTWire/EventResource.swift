@@ -26,7 +26,7 @@ import WireKit
     ),
   ]
 
-  /// The seconds until the next poll, if a page was the last one.
+  /// The seconds until the next poll, if there are no further events.
   private static let pause = "5"
 
   private static func events(_ call: Call) async throws(Failure) -> Response {
@@ -79,7 +79,7 @@ import WireKit
     body.word(page.hasMore ? "true" : "false")
     body.endObject()
     var response = Response(.ok, json: body.bytes)
-    if !page.hasMore { response.add(.retryAfter, pause) }
+    response.add(.retryAfter, page.hasMore ? "0" : pause)
     return response
   }
 }

@@ -29,7 +29,7 @@ import Testing
     values (repeat('d', 24), repeat('a', 24), '', '{}');
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       expires_at)
-    select lpad((g % \(users) + 1)::text, 24, '0'), lpad(g::text, 24, '1'), repeat('a', 24),
+    select lpad((g % \(users) + 1)::text, 24, '0'), lpad(g::text, 24, 'e'), repeat('a', 24),
       repeat('d', 24), 'anonymous', '', '', now() + interval '10 days'
     from generate_series(0, \(writers - 1)) g;
     """
@@ -155,7 +155,7 @@ import Testing
     let user = UserID(trusted: padded(number % Self.users + 1, "0"))
     let isRolledBack = number % 10 == 3
     context.principal = Principal(
-      user, SessionID(trusted: padded(number, "1")),
+      user, SessionID(trusted: padded(number, "e")),
       DeviceID(trusted: String(repeating: "d", count: 24)),
       in: Self.app, scopes: .everything)
     let version = try? await context.transaction { (transaction) async throws(Failure) -> Int in
@@ -163,7 +163,7 @@ import Testing
       Event(changeOf: "metadata", of: user, context)?.adding(version: version)
         .record(in: transaction)
       if number % 4 == 0 {
-        _ = transaction.send(Queries.end, user, SessionID(trusted: padded(number, "1")))
+        _ = transaction.send(Queries.end, user, SessionID(trusted: padded(number, "e")))
       }
       await EventLoop.sleep(for: .milliseconds(Int.random(in: 0...20)))
       if isRolledBack { throw .notFound }

@@ -285,17 +285,17 @@ class Guide(EventCase):
         with self.assertRaises(invalid):
             stale.verify(tokens[0])
         self.assertEqual(stale.verify(tokens[2])["sub"], grants[2]["user_id"])
+        _, run = self.run_program(
+            programs()[1] + programs()[2], SECRET=secret, ISSUER=self.base,
+            TOKEN=self.site.login()["access_token"])
+        out, _ = run.communicate(timeout=60)
+        self.assertRegex(out.decode(), r"^[0-9a-f]{24}\n$")
         # A removed key is refused, and its tokens with it.
         kid = scope["jwt"].get_unverified_header(tokens[2])["kid"]
         self.site.dossier("key", "rotate", "--app", "default")
         self.site.dossier("key", "remove", kid, "--app", "default", "--yes")
         wait_until(lambda: refused(tokens[2]))
         self.assertIn(kid, verifier.removed)
-        _, run = self.run_program(
-            programs()[1] + programs()[2], SECRET=secret, ISSUER=self.base,
-            TOKEN=self.site.login()["access_token"])
-        out, _ = run.communicate(timeout=60)
-        self.assertRegex(out.decode(), r"^[0-9a-f]{24}\n$")
 
 
 if __name__ == "__main__":
