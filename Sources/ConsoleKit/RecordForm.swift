@@ -78,7 +78,8 @@ package struct RecordForm {
       let value = form.map { typed(column, $0) } ?? Self.text(of: stored, column.rule)
       let label = label(of: column)
       var field = ConsoleField(
-        column.name, label, Self.kind(of: column), value: value, hint: hint(of: column))
+        column.name, label, Self.kind(of: column, isNew: values == nil), value: value,
+        hint: hint(of: column))
       if label.lowercased() != column.name { field.code = column.name }
       return field
     }
@@ -112,12 +113,16 @@ package struct RecordForm {
     return "\(sentences.joined(separator: " "))"
   }
 
-  private static func kind(of column: Column) -> ConsoleField.Kind {
+  private static func kind(of column: Column, isNew: Bool) -> ConsoleField.Kind {
     if column.has(.secret) { return .password(isNew: true) }
     switch column.rule.kind {
     case .flag: return .checkbox
     case .number: return .number
-    case .choice(let words): return .choice(words.map { ($0, $0) })
+    case .choice(let words):
+      // Without a default, no word may look chosen.
+      let isOpen = column.usual == .null || isNew && column.has(.required)
+      let none = [("", column.has(.required) ? "Choose" : "Default")]
+      return .choice((isOpen ? none : []) + words.map { ($0, NameWords.label($0)) })
     case .choices(let words): return .choices(words)
     case .text(let length):
       return length.upperBound > 1_000 && !column.name.hasSuffix("_url") ? .lines : .text

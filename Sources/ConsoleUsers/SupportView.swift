@@ -9,6 +9,8 @@ import Runtime
 enum SupportView {
   /// How many elements of a list the page shows, and how many columns.
   private static let (most, mostColumns) = (20, 6)
+  /// The members that people look for first in a list.
+  private static let important = ["agent", "action", "name", "provider", "subject", "address"]
   /// The longest value that stands in a line, in bytes.
   private static let longest = 3_072
 
@@ -47,7 +49,8 @@ enum SupportView {
         if !columns.contains(name) { columns.append(name) }
       }
     }
-    columns = Array(columns.prefix(mostColumns))
+    let first = columns.filter { important.contains($0) }
+    columns = Array((first + columns.filter { !first.contains($0) }).prefix(mostColumns))
     var table = ConsoleTable(heading, columns.map { .init(NameWords.label($0)) })
     table.rows = items.map { item in columns.map { text(item[$0] ?? .null, of: $0) } }
     return table.markup
@@ -56,7 +59,7 @@ enum SupportView {
   /// Returns whether a list has a column for a member: ids mean nothing to people.
   private static func isShown(_ name: String, _ value: JSON) -> Bool {
     guard value.object == nil, value.array == nil, value != .null else { return false }
-    return name != "id" && !name.hasSuffix("_id")
+    return name != "id" && name != "scope" && !name.hasSuffix("_id")
   }
 
   /// Returns an object as labels with values; a member with more inside stands as JSON.

@@ -162,7 +162,7 @@ import WireKit
       ConsoleField("email", "Email address", .email, value: form?.text("email") ?? ""),
       ConsoleField(
         "password", "Password", .password(isNew: true),
-        hint: "Leave it empty if the user shall set one by email."),
+        hint: "Leave it empty, and the next page can email the user a link to set one."),
       ConsoleField(
         "connection", "Connection",
         .choice([("Username-Password-Authentication", "Username-Password-Authentication")])),
@@ -202,8 +202,15 @@ import WireKit
     if form["email_verified"] != nil { body["email_verified"] = true }
     var request = ConsoleRequest(.post, "users")
     request.body = .object(body)
+    let hasPassword = body["password"] != nil
     return try await visit.submit(request, ["email", "password", "name"]) { made in
-      .done(visit.path("users", made.json["id"]?.string ?? ""), "Created", name: email)
+      let id = made.json["id"]?.string ?? ""
+      return hasPassword
+        ? .done(visit.path("users", id), "Created", name: email)
+        : .done(
+          visit.path("users", id, "sign-in"),
+          "No email was sent yet. “Email a link to a new password” lets the user set one. Created",
+          name: email)
     } orShow: { mistakes in
       newPage(visit, form, mistakes: mistakes)
     }

@@ -16,7 +16,8 @@ import WireKit
 @EventLoop enum ApplicationPages {
   private nonisolated static let pages = RecordPages(
     section: .applications, words: ClientRecord.words, shape: ClientRecord.table.shape,
-    title: "name", key: "id", creation: ["name", "kind"], listed: ["kind", "id", "disabled"],
+    title: "name", key: "id", creation: ["name", "kind", "callback_urls", "logout_urls"],
+    listed: ["kind", "id", "disabled"],
     one: "application",
     none: "This app has no applications. An application signs users in, or is a back end.",
     labels: [
@@ -25,7 +26,7 @@ import WireKit
       "cors_origins": "Allowed Origins (CORS)", "id": "Client ID", "disabled": "Disabled",
     ],
     groups: [
-      .init(nil, ["name", "description", "disabled"]),
+      .init(nil, ["name", "kind", "description", "disabled"]),
       .init("URLs", ["callback_urls", "logout_urls", "web_origins", "cors_origins"]),
       .init("Sign-in", ["connections", "first_party", "confirm_sign_in", "pkce"]),
       .init("Tokens", ["scopes", "refresh_token_days", "claims_profile", "claims"]),
@@ -77,9 +78,14 @@ import WireKit
 
   /// Returns the domain as SDKs ask for it: the host, with the port if the URL has one.
   private static func domain(_ visit: ConsoleVisit) async throws(Failure) -> String {
-    let app = try await visit.context.apps.app(named: visit.place, host: nil)
-    let origin = visit.context.mailer.pages?.origin(of: app) ?? visit.call.origin
+    let origin = try await origin(visit)
     return origin.split(separator: "/").last.map(String.init) ?? origin
+  }
+
+  /// Returns the origin of the app's pages.
+  private static func origin(_ visit: ConsoleVisit) async throws(Failure) -> String {
+    let app = try await visit.context.apps.app(named: visit.place, host: nil)
+    return visit.context.mailer.pages?.origin(of: app) ?? visit.call.origin
   }
 
   private static func facts(
@@ -110,7 +116,9 @@ import WireKit
     let domain = try await domain(visit)
     let id = client["id"]?.string ?? ""
     let callback = client["callback_urls"]?.array?.first?.string
-    page.body = snippets(client["kind"]?.string ?? "", domain: domain, id, callback).map {
+    page.body = snippets(
+      client["kind"]?.string ?? "", domain: domain, at: try await origin(visit), id, callback
+    ).map {
       Part.card($0.title, Part.code($0.text, label: $0.title))
     }
     if callback == nil, client["kind"]?.string != "machine" {
@@ -121,12 +129,18 @@ import WireKit
           \(Part.link("Settings", to: visit.path("applications", id))).</p>
           """), at: 0)
     }
+    if client["logout_urls"]?.array?.isEmpty != false, client["kind"]?.string != "machine" {
+      page.body.append(
+        Part.paragraph(
+          "After a sign-out, users return only to one of the Allowed Logout URLs of the settings; "
+            + "there is none yet."))
+    }
     page.commands = ["dossier client show \(id)"]
     return page
   }
 
   private static func snippets(
-    _ kind: String, domain: String, _ id: String, _ callback: String?
+    _ kind: String, domain: String, at origin: String, _ id: String, _ callback: String?
   ) -> [(title: String, text: String)] {
     switch kind {
     case "native":
@@ -156,6 +170,32 @@ import WireKit
     case "single_page":
       return [
         (
+          "JavaScript (dossier.js)",
+          """
+          import { Dossier } from "\(origin)/dossier.js";
+          import { handleRedirect, signInRedirect } from "\(origin)/dossier-redirect.js";
+
+          const dossier = new Dossier("\(origin)");
+          await handleRedirect(dossier);
+          if (!dossier.user) await signInRedirect(dossier, { client: "\(id)" });
+          console.log(await dossier.profile());
+          """
+        ),
+        (
+          "JavaScript (oidc-client-ts)",
+          """
+          import { UserManager } from "oidc-client-ts";
+
+          const manager = new UserManager({
+            authority: "\(origin)/",
+            client_id: "\(id)",
+            redirect_uri: "\(callback ?? "https://app.example.com/callback")",
+            scope: "openid profile email offline_access",
+          });
+          await manager.signinRedirect();
+          """
+        ),
+        (
           "JavaScript (auth0-spa-js)",
           """
           import { createAuth0Client } from "@auth0/auth0-spa-js";
@@ -167,14 +207,14 @@ import WireKit
           });
           await auth0.loginWithRedirect();
           """
-        )
+        ),
       ]
     case "web":
       return [
         (
           "Environment",
           """
-          ISSUER=https://\(domain)
+          ISSUER=\(origin)/
           CLIENT_ID=\(id)
           CLIENT_SECRET=the secret that was shown once
           CALLBACK_URL=\(callback ?? "https://app.example.com/callback")
@@ -186,7 +226,7 @@ import WireKit
         (
           "A token for an API",
           """
-          curl https://\(domain)/oauth/token \\
+          curl \(origin)/oauth/token \\
             --data grant_type=client_credentials \\
             --data client_id=\(id) \\
             --data client_secret=SECRET \\

@@ -112,9 +112,10 @@ import WireKit
       return page
     }
     page.hasTimes = true
-    let columns = listed.map {
-      ConsoleTable.Column(labels[$0] ?? $0.split(separator: "_").joined(separator: " "))
-    }
+    let columns = listed.map { ConsoleTable.Column(labels[$0] ?? NameWords.label($0)) }
+    let choices = shape.columns.filter { column in
+      if case .choice = column.rule.kind { true } else { false }
+    }.map(\.name)
     var table = ConsoleTable(
       section.label, [.init("Name")] + columns + [.init("Created", isMinor: true)])
     for item in items {
@@ -126,6 +127,7 @@ import WireKit
         let value = item[name] ?? .null
         if value.bool == true { return Part.tag("Yes") }
         if value.bool == false { return "" }
+        if choices.contains(name), let word = value.string { return "\(NameWords.label(word))" }
         if let count = value.array?.count ?? value.object?.count { return "\(count)" }
         return Part.name(value.string ?? (value == .null ? "" : value.text))
       }
@@ -221,8 +223,8 @@ import WireKit
     }
     var facts = fixed.compactMap { column -> (label: String, value: Markup)? in
       guard let value = record[column.name]?.string else { return nil }
-      let label = labels[column.name] ?? column.name
-      if case .choice = column.rule.kind { return (label, Part.name(value)) }
+      let label = labels[column.name] ?? NameWords.label(column.name)
+      if case .choice = column.rule.kind { return (label, Part.name(NameWords.label(value))) }
       return (label, Part.identifier(value))
     }
     facts.append(("Created", Part.time(record["created_at"]?.string)))
@@ -255,7 +257,7 @@ import WireKit
           Part.definitions(
             form.columns.filter { !$0.has(.secret) }.map { column in
               (
-                column.name,
+                labels[column.name] ?? NameWords.label(column.name),
                 Part.name(RecordForm.text(of: record[column.name] ?? .null, column.rule))
               )
             })))

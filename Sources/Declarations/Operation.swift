@@ -144,7 +144,9 @@ package struct QueryParameter: Sendable {
     shape: .text.like("email = \"ada@example.org\"")
   )
   package static let audience = QueryParameter(
-    name: "for", says: "users omits the routes for API clients and operators", shape: .only("users")
+    name: "for", says: "users omits the routes for API clients and operators",
+    shape: .only("users"),
+    component: "reference_for"
   )
   package static let versions = QueryParameter(
     name: "versions", says: "whether to return each property with its version", shape: .flag

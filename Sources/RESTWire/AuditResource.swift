@@ -189,7 +189,8 @@ extension QueryParameter {
       + "actor and user, a page reads at most 100,000 events; its Link continues where it stopped",
     shape: .text.like("203.0.113.0/24"))
   fileprivate static let from = QueryParameter(
-    name: "from", says: "only events from this time or day on", shape: .text.like("2026-01-31"))
+    name: "from", says: "only events from this time or day on", shape: .text.like("2026-01-31"),
+    component: "first_time")
   fileprivate static let to = QueryParameter(
     name: "to", says: "only events up to this time or day, included",
     shape: .text.like("2026-02-01T08:30:00Z"))

@@ -47,6 +47,8 @@ enum EverydayWords {
     "POST /v1/password/reset-request": "forgot forgotten lost password recover account",
     "POST /v1/password/reset": "forgot forgotten lost password recover account new",
     "POST /v1/password/change": "update password new",
+    "POST /v1/connections":
+      "social login sign in with Google Apple Microsoft GitHub Facebook single sign-on SSO OpenID",
     "GET /v1/device": "switch account multiple accounts users of this browser",
     "PUT /v1/device/active": "switch account multiple accounts change user",
     "POST /v1/device/users/{user}/logout": "sign out signout log out account",

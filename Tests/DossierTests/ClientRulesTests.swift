@@ -66,6 +66,14 @@ import Records
     #expect(ClientURL.fault(in: [.string(url)])?.isEmpty == false)
   }
 
+  @Test(arguments: [
+    ("http://localhost:3317/*", true), ("https://a.example/*", true), ("myapp:/*", true),
+    ("http://localhost:*", false), ("http://[::1]:*", false), ("https://a.example/cb", false),
+  ])
+  func `a star is a pattern only for each port of this machine`(_ url: String, _ isRefused: Bool) {
+    #expect((ClientURL.wildcardReason(against: url) != nil) == isRefused)
+  }
+
   @Test func `a URL and a list of URLs have limits`() {
     let long = "https://a.example/" + String(repeating: "x", count: 1_982)
     #expect(long.utf8.count == 2_000)

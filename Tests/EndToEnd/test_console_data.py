@@ -229,6 +229,50 @@ class Records(ConsoleCase):
         self.assertIn("Deleted Reports", visitor.submit("/delete", confirmation="Reports").text)
         self.assertEqual(visitor.open(path).status, 404)
 
+    def test_a_new_application_has_its_type_and_its_urls(self):
+        visitor = self.administrator()
+        visitor.open("/console/default/applications/new")
+        # The type is in sight, and none is chosen.
+        body = visitor.page.body.decode()
+        self.assertLess(body.index('id="kind"'), body.index("<summary>Advanced") if
+                        "<summary>Advanced" in body else len(body))
+        page = visitor.submit("/new", name="Shop")
+        self.assertEqual(page.status, 422)
+        page = visitor.submit("/new", name="Shop", kind="single_page",
+                              callback_urls="http://localhost:3317/*")
+        self.assertEqual(page.status, 422)
+        self.assertIn("Only http://localhost:* is a pattern", page.errors[0])
+        page = visitor.submit("/new", name="Shop", kind="single_page",
+                              callback_urls="http://localhost:*\r\nhttps://shop.example.com/cb")
+        self.assertIn("Created Shop", page.text)
+        path = page.path.split("?")[0]
+        client = path.rsplit("/", 1)[1]
+        page = visitor.open(f"{path}/start")
+        # The own library stands first, and the page says what a sign-out needs.
+        text = page.text
+        self.assertLess(text.index("dossier.js"), text.index("oidc-client-ts"))
+        self.assertLess(text.index("oidc-client-ts"), text.index("auth0-spa-js"))
+        self.assertIn(f'signInRedirect(dossier, {{ client: "{client}" }})', text)
+        self.assertIn("Allowed Logout URLs", text)
+        self.site.dossier("client", "set", client, "logout_urls=https://shop.example.com/")
+        self.assertNotIn("Allowed Logout URLs", visitor.open(f"{path}/start").text)
+
+    def test_a_connection_takes_its_service_from_its_name(self):
+        visitor = self.administrator()
+        visitor.open("/console/default/connections/new")
+        self.assertEqual(visitor.form("/new").fields["preset"], "")
+        page = visitor.submit("/new", name="google", client_id="1", client_secret="2")
+        self.assertIn("Created google", page.text)
+        self.addCleanup(self.site.dossier, "connection", "delete", "google", "--yes", check=False)
+        self.assertEqual(self.site.dossier("connection", "show", "google")["preset"], "google")
+
+    def test_a_user_without_a_password_gets_a_link(self):
+        visitor, email = self.administrator("admin"), self.own_email()
+        visitor.open("/console/default/users/new")
+        page = visitor.submit("/new", email=email)
+        self.assertIn("No email was sent yet.", page.text)
+        self.assertIn("The email is on its way.", visitor.submit("/sign-in/reset").text)
+
     def test_a_record_is_not_overwritten(self):
         visitor = self.administrator()
         client = self.site.dossier("client", "create", "--app", "default", "Mobile", "kind=native")
@@ -257,7 +301,7 @@ class Records(ConsoleCase):
         self.assertEqual(page.status, 422)
         self.assertEqual(len(page.errors), 1, page.errors)
         page = visitor.submit(path, password_min_length="12")
-        self.assertIn("Saved: password_min_length.", visitor.submit("/apply").text)
+        self.assertIn("Saved: Password min length.", visitor.submit("/apply").text)
         self.addCleanup(self.site.set_app, password_min_length=8)
         self.assertEqual(self.site.dossier("app", "show")["settings"]["password_min_length"], 12)
 

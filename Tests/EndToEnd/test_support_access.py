@@ -241,7 +241,7 @@ class Console(SupportCase):
         self.assertIn(email, page.text)
         self.assertNotIn("eyJ", page.body.decode())
         # It is a page for people, and no JSON.
-        for text in ["Profile", "Sessions", "Refreshed at"]:
+        for text in ["Profile", "Sessions", "Password", "Signed in"]:
             self.assertIn(text, page.text)
         for text in ["refreshed_at", "{", "user_id"]:
             self.assertNotIn(text, page.text)

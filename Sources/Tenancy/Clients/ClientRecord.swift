@@ -107,6 +107,14 @@ extension ClientRecord {
       }
     }
     faults += record.settings.nativeApp.faults
+    // Stored lists may still have such URLs, which never match.
+    for name in ["callback_urls", "logout_urls"] {
+      let urls = change.patch[name]?.array?.compactMap(\.string) ?? []
+      for (index, url) in urls.enumerated() {
+        guard let rule = ClientURL.wildcardReason(against: url) else { continue }
+        faults.append(ColumnFault("/\(name)", "wildcard", "URL \(index + 1): \(rule)"))
+      }
+    }
     if record.kind.isPublic, !record.scopes.isEmpty {
       faults.append(
         ColumnFault("/scopes", "kind", "A client without a secret cannot have scopes."))

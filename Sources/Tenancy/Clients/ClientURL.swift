@@ -29,6 +29,13 @@ package enum ClientURL {
     return nil
   }
 
+  /// Returns the rule that a URL with `*` breaks; nil if it has none, or stands for any port.
+  static func wildcardReason(against url: String) -> String? {
+    guard url.utf8.contains(UInt8(ascii: "*")), !AllowedOrigin.isForAnyPort(url) else { return nil }
+    return "* stands for nothing inside a URL. Only http://localhost:* is a pattern, also with "
+      + "127.0.0.1 or [::1]: it stands for each port and path there."
+  }
+
   /// Returns whether a registered URL is a given one, or stands for it.
   package static func matches(_ registered: String, _ url: String) -> Bool {
     guard AllowedOrigin.isForAnyPort(registered) else { return registered.hasSameBytes(as: url) }
