@@ -29,7 +29,8 @@ extension FuzzTarget {
       expect(UserPosition(position.description) == position, "\(filter) is another position")
       _ = UserSort.allCases.map { $0.isOrder(of: position) }
     }
-    if let bytes = MarkedCursor.bytes(of: filter, count: 8, isMarked: { _, mark in mark.count > 0 }) {
+    if let bytes = MarkedCursor.bytes(of: filter, count: 8, isMarked: { _, mark in mark.count > 0 })
+    {
       expect(bytes.count == 8, "\(filter) has other bytes")
     }
     if let types = EventTypes(matching: filter) { expect(!types.isEmpty, "\(filter) has no types") }
