@@ -217,9 +217,16 @@ package enum FeedQueries {
     where is_old
     """)
 
+  /// Removes the events at the thousand positions up to one, of which `old` has seen all.
+  ///
+  /// Served by the primary key.
   package static let remove = Statement<Int, String, Int>(
     "feeds.remove",
-    "delete from feed_events where feed_id = $1 and position <= $2::bigint returning 1"
+    """
+    delete from feed_events
+    where feed_id = $1 and position <= $2::bigint and position > $2::bigint - 1000
+    returning 1
+    """
   )
 
   package static let removeFeed = Statement<Int, String>(

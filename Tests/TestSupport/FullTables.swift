@@ -6,8 +6,8 @@ package enum FullTables {
   /// The tables that grow with users or requests.
   package static let names = [
     "additional_subjects", "api_keys", "audit", "authentication_flows", "authorizations",
-    "consents", "device_accounts", "devices", "document_versions", "documents", "event_feeds",
-    "feed_events", "idempotency_keys",
+    "consents", "device_accounts", "devices", "document_versions", "documents", "feed_events",
+    "idempotency_keys",
     "identities", "identity_subjects", "identity_tokens", "job_parts", "mail_outbox", "mail_tokens",
     "merges",
     "passkeys",
@@ -51,7 +51,6 @@ package enum FullTables {
     select id, id, app, id, 'anonymous', '', bytes, now() + interval '10 days' from made;
     insert into support_codes (user_id, app_id, code_hash, expires_at)
     select id, app, bytes, now() + interval '1 day' from made;
-    insert into event_feeds (feed_id, last_position) select id, g from made;
     insert into feed_events (feed_id, position, event_id, user_id, type, at, data)
     select app, g, id, id, 'user.created', now(), '{}' from made;
     insert into documents (user_id, kind, body, version)
