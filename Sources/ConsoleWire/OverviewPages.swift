@@ -184,11 +184,17 @@ import WireKit
   /// The number of users of an app, as of the last night.
   enum UserCount {
     static func about(_ statistics: JSON) -> String {
-      statistics["users"]?.number.map { "about \($0.text)" } ?? "–"
+      isKnown(statistics) ? "about \(statistics["users"]?.text ?? "")" : "–"
     }
 
     static func day(_ statistics: JSON) -> String {
-      statistics["users_on"]?.string.map { "on \($0)" } ?? "counted after 03:00 UTC"
+      isKnown(statistics)
+        ? "on \(statistics["users_on"]?.string ?? "")" : "counted after 03:00 UTC"
+    }
+
+    /// Whether a night has counted users; an app that began today had none.
+    private static func isKnown(_ statistics: JSON) -> Bool {
+      statistics["users"]?.number?.int ?? 0 > 0
     }
   }
 }

@@ -145,6 +145,10 @@ class Overview(ConsoleCase):
                       f"'{day + 3_900:x}' || repeat('0', 16) from apps where name = 'uncounted'")
         page = visitor.open("/console/uncounted")
         self.assertRegex(" ".join(page.text.split()), "Sign-ins ?0 today until 01:05 UTC")
+        # Nor is the number of users before the app began.
+        self.site.sql("insert into daily_counts (app_id, day, name, value) select app_id, "
+                      "current_date - 1, 'users', 0 from apps where name = 'uncounted'")
+        self.assertNotIn("about 0", visitor.open("/console/uncounted").text)
 
     def test_the_doctor_is_the_same_everywhere(self):
         operator = self.site.client("--operator")["secret"]
