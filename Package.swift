@@ -246,7 +246,9 @@ let package = Package(
     ),
     .target(
       name: "Events",
-      dependencies: ["Encoding", "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy"],
+      dependencies: [
+        "Encoding", "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy",
+      ],
       swiftSettings: domain
     ),
     .target(
