@@ -51,7 +51,8 @@ enum SupportView {
     }
     let first = columns.filter { important.contains($0) }
     columns = Array((first + columns.filter { !first.contains($0) }).prefix(mostColumns))
-    var table = ConsoleTable(heading, columns.map { .init(NameWords.label($0)) })
+    var table = ConsoleTable(
+      heading, columns.map { .init($0 == "agent" ? "Browser or app" : NameWords.label($0)) })
     table.rows = items.map { item in columns.map { text(item[$0] ?? .null, of: $0) } }
     return table.markup
   }

@@ -296,7 +296,7 @@ extension Shape {
 
   package static let property = Shape.object([
     "key": .text.like("volume"), "value": .propertyValue, "version": .count.like(2),
-  ]).named("Property", "A property with its version.")
+  ]).named("StoredProperty", "A property with its version.")
 
   package static let updateOutcome = Shape.object([
     "outcome": .choice(UpdateWord.allCases.map(\.rawValue)).like("updated").saying(
