@@ -3,7 +3,7 @@ package import EventLoop
 import Postgres
 package import Runtime
 
-/// What of a user has changed since a client last looked.
+/// Reads what of a user has changed since a client last looked.
 @EventLoop package enum UserChanges {
   /// Reads the state of the user of the request, in one statement.
   ///

@@ -109,7 +109,7 @@ package struct FeedEvent: RowDecodable {
 
 /// A position in a feed, which clients keep as an opaque text.
 ///
-/// Nobody can guess from it how many events there are.
+/// It does not tell how many events there are.
 package struct EventCursor: Sendable {
   package let position: Int
   private let feed: String
