@@ -247,7 +247,7 @@ let package = Package(
     .target(
       name: "Events",
       dependencies: [
-        "Encoding", "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy",
+        "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: domain
     ),

@@ -46,6 +46,10 @@ import Testing
     "A logout at an issuer that names no user asks all shards for its session.": """
     issuer_sign_out.users
     """,
+    "A page of events finds the addresses of its users in one read of the shards of their keys.":
+      """
+    audit_names.users
+    """,
     "An import finds the users of a batch in one read of the shards of their keys.": """
     imports.subjects imports.users imports.identities_of_users imports.events imports.done
     """,
