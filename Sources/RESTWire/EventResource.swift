@@ -166,7 +166,7 @@ extension Example {
 
 extension Shape {
   fileprivate static let feed = Shape.object([
-    "events": .list(of: event, atMost: EventFeed.most),
+    "events": .list(of: event, atMost: EventFeed.most).saying("the events, in their order"),
     "next": cursor, "more": more,
   ]).named("EventPage", "A page of the event feed.")
 
@@ -175,7 +175,7 @@ extension Shape {
       .saying("the same each time that the event is delivered")
       .like(.string("evt_\(Example.event)")),
     "type": .choice(EventType.allCases.map(\.rawValue)).named("EventType", "A type of events."),
-    "timestamp": .time(Example.registered),
+    "timestamp": .time(Example.registered).saying("when it happened"),
     "data": .map(of: .any).saying("ids, a version, a reason and the actor; never values of users")
       .like(["app": "default", "user_id": .string(Example.ada), "actor": "user"]),
   ]).named("PublishedEvent", "An event of the feed.")
@@ -185,7 +185,8 @@ extension Shape {
   private static let more = Shape.flag.saying("whether there are further events now")
 
   fileprivate static let revocations = Shape.object([
-    "revocations": .list(of: revocation, atMost: EventFeed.most),
+    "revocations": .list(of: revocation, atMost: EventFeed.most)
+      .saying("what verifiers must refuse, in the order of its publication"),
     "next": cursor, "more": more,
   ]).named("RevocationPage", "A page of tokens that verifiers must refuse.")
 

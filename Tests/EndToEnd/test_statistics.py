@@ -174,6 +174,8 @@ class Pictures(ConsoleBrowserCase):
             "(500 + 300 * sin(g / 3.0) + length(n) * 10)::bigint from apps, generate_series(0, 89) g, "
             "unnest('{sign_ups,sign_ins,failures,rate_limits}'::text[]) n where name = 'default' "
             "on conflict do nothing; "
+            # After 03:00 UTC, those of yesterday are counted already.
+            "delete from daily_counts where name in ('users', 'active_users'); "
             "insert into daily_counts (app_id, day, name, value) select app_id, current_date - g, n, "
             "12345 - 50 * g from apps, generate_series(1, 89) g, "
             "unnest('{users,active_users}'::text[]) n where name = 'default'")
