@@ -182,7 +182,7 @@ extension Shape {
 
   private static let cursor = Shape.text
     .saying("the cursor after this page, also if the page is empty").like(Example.feedCursor)
-  private static let more = Shape.flag.saying("whether there are further events now")
+  private static let more = Shape.flag.saying("whether there are further events now").like(false)
 
   fileprivate static let revocations = Shape.object([
     "revocations": .list(of: revocation, atMost: EventFeed.most)

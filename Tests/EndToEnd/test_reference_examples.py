@@ -127,8 +127,7 @@ class Examples(Case):
                 kind = KINDS.get(shape) if member == "id" else member.removesuffix("_id")
                 if shape == "MergeRequest" and member == "from":
                     kind = "user"
-                if member == "kid":
-                    kind = "signing key"
+                kind = {"kid": "signing key", "sub": "user", "sid": "session"}.get(member, kind)
                 if member == "subject" or kind is None:
                     continue
                 kinds.setdefault(part, set()).add(kind)

@@ -173,12 +173,16 @@ class Pictures(ConsoleBrowserCase):
             "insert into daily_counts (app_id, day, name, value) select app_id, current_date - g, n, "
             "(500 + 300 * sin(g / 3.0) + length(n) * 10)::bigint from apps, generate_series(0, 89) g, "
             "unnest('{sign_ups,sign_ins,failures,rate_limits}'::text[]) n where name = 'default' "
-            "on conflict do nothing; "
+            "on conflict (app_id, day, name) do update set value = excluded.value; "
             # After 03:00 UTC, those of yesterday are counted already.
             "delete from daily_counts where name in ('users', 'active_users'); "
             "insert into daily_counts (app_id, day, name, value) select app_id, current_date - g, n, "
             "12345 - 50 * g from apps, generate_series(1, 89) g, "
-            "unnest('{users,active_users}'::text[]) n where name = 'default'")
+            "unnest('{users,active_users}'::text[]) n where name = 'default'; "
+            # A day that is not counted has no bar.
+            f"insert into count_progress (app_id, counted_to) select app_id, '{int(time.time()):x}' || "
+            "repeat('0', 16) from apps where name = 'default' "
+            "on conflict (app_id) do update set counted_to = excluded.counted_to")
         self.expect(self.register(self.own_email(), "correct horse battery"), 201)
         self.browser.open(self.server + "/console/default/users")
         self.assertIn("About 12295 users on ", self.text())
