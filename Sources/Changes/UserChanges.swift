@@ -24,17 +24,17 @@ package import Runtime
   package static func state(
     in cursor: String, of user: UserID, _ context: RequestContext
   ) throws(Failure) -> UserState {
-    let bytes = MarkedCursor.bytes(
-      of: cursor, for: purpose(user), count: UserState.byteCount, context)
-    guard let bytes else { throw .cursorInvalid }
-    return UserState(bytes: bytes[...])
+    let numbers = MarkedCursor.numbers(
+      of: cursor, for: purpose(user), count: UserPart.allCases.count, context)
+    guard let numbers else { throw .cursorInvalid }
+    return UserState(numbers)
   }
 
   /// Returns the cursor of a state.
   package static func cursor(
     of state: UserState, of user: UserID, _ context: RequestContext
   ) -> String {
-    MarkedCursor.text(of: state.bytes, for: purpose(user), context)
+    MarkedCursor.text(of: state.numbers, for: purpose(user), context)
   }
 
   /// Binds a cursor to its user, and to the format of the state.

@@ -1,5 +1,6 @@
 internal import Crypto
 package import Postgres
+import Runtime
 
 /// A part of what the service knows about a user.
 package enum UserPart: String, CaseIterable, Sendable {
@@ -22,7 +23,10 @@ package enum UserPart: String, CaseIterable, Sendable {
 /// The state of a user: a number for each part, which differs after a change of the part.
 package struct UserState: Equatable, Sendable {
   /// In the order of `UserPart.allCases`.
-  private var numbers: [Int]
+  private(set) var numbers: [Int]
+
+  /// - Parameter numbers: one for each part, in the order of `UserPart.allCases`.
+  init(_ numbers: [Int]) { self.numbers = numbers }
 
   package subscript(part: UserPart) -> Int {
     get { numbers[Self.place(of: part)] }
@@ -34,7 +38,7 @@ package struct UserState: Equatable, Sendable {
 
   /// A number for the entity tag of the whole state, which a JavaScript number can hold.
   package var tag: Int {
-    SHA256.hash(data: bytes).prefix(6).reduce(0) { $0 << 8 | Int($1) }
+    SHA256.hash(data: MarkedCursor.bytes(of: numbers)).prefix(6).reduce(0) { $0 << 8 | Int($1) }
   }
 
   /// Returns the parts whose numbers differ.
@@ -51,28 +55,5 @@ extension UserState: RowDecodable {
   package init(from row: Row) throws(DatabaseError) {
     numbers = []
     for place in UserPart.allCases.indices { numbers.append(try row.int(place)) }
-  }
-}
-
-/// The form in cursors.
-extension UserState {
-  static let byteCount = 8 * UserPart.allCases.count
-
-  /// The numbers, 8 bytes each, with the most significant byte first.
-  var bytes: [UInt8] {
-    numbers.flatMap { number in
-      (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
-    }
-  }
-
-  /// Reads `byteCount` bytes.
-  init(bytes: ArraySlice<UInt8>) {
-    numbers = []
-    var rest = bytes
-    while !rest.isEmpty {
-      let number = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      numbers.append(Int(truncatingIfNeeded: number))
-      rest = rest.dropFirst(8)
-    }
   }
 }

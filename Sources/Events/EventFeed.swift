@@ -65,7 +65,7 @@ package enum EventFeed {
     case .oldest: since = oldest - 1
     case .time(let time):
       since =
-        try await context.read(FeedQueries.since, feed, time, on: .large).first?.position
+        try await context.read(FeedQueries.since, feed, time, on: .large).first
         .map { $0 - 1 } ?? last
     case .cursor(let cursor):
       guard cursor.position <= last else { throw .cursorInvalid }
@@ -119,15 +119,14 @@ package struct EventCursor: Sendable {
   /// Parses the text of a cursor of a feed; nil for any other text.
   @EventLoop package init?(_ text: String, of feed: String, _ context: RequestContext) {
     guard
-      let bytes = MarkedCursor.bytes(of: text, for: Self.purpose(feed), count: 8, context),
-      let position = Int(exactly: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+      let position = MarkedCursor.numbers(of: text, for: Self.purpose(feed), count: 1, context)?[0],
+      position >= 0
     else { return nil }
     self.init(position, of: feed)
   }
 
   @EventLoop package func text(_ context: RequestContext) -> String {
-    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: position >> (56 - 8 * $0)) }
-    return MarkedCursor.text(of: bytes, for: Self.purpose(feed), context)
+    MarkedCursor.text(of: [position], for: Self.purpose(feed), context)
   }
 
   private static func purpose(_ feed: String) -> String { "feed \(feed)" }
@@ -157,13 +156,6 @@ package struct FeedEnds: RowDecodable {
   }
 }
 
-/// A position that may be null.
-package struct FeedPosition: RowDecodable {
-  let position: Int?
-
-  package init(from row: Row) throws(DatabaseError) { position = try row.int(ifAny: 0) }
-}
-
 package enum FeedQueries {
   /// Served by the primary keys.
   package static let ends = Statement<FeedEnds, String>(
@@ -174,13 +166,15 @@ package enum FeedQueries {
     from event_feeds f where f.feed_id = $1
     """)
 
-  /// Returns the first position of an event since a time.
+  /// Returns the first position of an event since a time; no row without one.
   ///
   /// Served by `feed_events_by_time`.
-  package static let since = Statement<FeedPosition, String, Timestamp>(
+  package static let since = Statement<Int, String, Timestamp>(
     "feeds.since",
-    "select min(position) from feed_events where feed_id = $1 and at >= $2::timestamptz"
-  )
+    """
+    select min(position) from feed_events where feed_id = $1 and at >= $2::timestamptz
+    having min(position) is not null
+    """)
 
   /// Returns the events after a position, up to another one.
   ///
@@ -204,17 +198,17 @@ package enum FeedQueries {
   /// Returns all feeds.
   package static let all = Statement<String>("feeds.all", "select feed_id from event_feeds")
 
-  /// Returns the oldest events of a feed, if they are older than a time.
+  /// Returns the last of the oldest events that are older than a time; no row without one.
   ///
   /// Served by the primary key. Positions follow commits, so a younger event may precede an older one;
   /// only what precedes the first young one is removed.
-  package static let old = Statement<FeedPosition, String, Timestamp>(
+  package static let old = Statement<Int, String, Timestamp>(
     "feeds.old",
     """
     select max(position) from (
       select position, bool_and(at < $2::timestamptz) over (order by position) as is_old from (
         select position, at from feed_events where feed_id = $1 order by position limit 1000) f) e
-    where is_old
+    where is_old having max(position) is not null
     """)
 
   /// Removes the events at the thousand positions up to one, of which `old` has seen all.

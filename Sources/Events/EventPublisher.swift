@@ -1,5 +1,4 @@
 package import EventLoop
-import Glibc
 import JSON
 import Postgres
 package import Runtime
@@ -126,7 +125,7 @@ import Tenancy
   private func look() async {
     guard database.isReady else { return }
     let oldest = try? await database.write(PublisherQueries.oldest).first
-    let age = oldest.flatMap(\.ordinal).map { Timestamp.now.microseconds - $0 }
+    let age = oldest.map { Timestamp.now.microseconds - $0 }
     report(.oldest(.microseconds(max(0, age ?? 0))))
   }
 
@@ -197,10 +196,8 @@ import Tenancy
       let first = start.earlier(by: head)
       calls.append(PendingQuery(PublisherQueries.ended, app.id, first, Self.batch))
     }
-    let found = try await run { [calls] () async throws(DatabaseError) in
-      try await database.answers(to: calls, on: .exclusive)
-    }
-    return try await run { () async throws(DatabaseError) in
+    return try await run { [calls] () async throws(DatabaseError) in
+      let found = try await database.answers(to: calls, on: .exclusive)
       var sessions: [(AppID, [EndedSession])] = []
       for (app, found) in zip(apps, found) {
         sessions.append((app.id, try found.decode(EndedSession.self)))
@@ -214,7 +211,7 @@ import Tenancy
     if let start = starts[feed] { return start }
     let start = try await run { () async throws(DatabaseError) in
       _ = try await database.write(PublisherQueries.create, feed)
-      return try await database.write(PublisherQueries.start, feed).first?.time
+      return try await database.write(PublisherQueries.start, feed).first
     }
     guard let start else { throw .internalError(reason: "a feed that was made") }
     starts[feed] = start

@@ -34,7 +34,7 @@ package enum FeedMaintenance {
     _ feed: String, before time: Timestamp, in database: Database
   ) async throws(DatabaseError) -> Int {
     var count = 0
-    while let last = try await database.write(FeedQueries.old, feed, time).first?.position {
+    while let last = try await database.write(FeedQueries.old, feed, time).first {
       count += try await database.write(FeedQueries.remove, feed, last).count
     }
     return count

@@ -101,7 +101,7 @@ struct NewEvent: Sendable {
     self.init(session.id, session.user, .sessionEnded, session.endedAt, data)
   }
 
-  /// What verifiers of tokens must refuse because of an audit event; nil for other events.
+  /// Creates the item that verifiers of tokens read about an audit event; nil for one that ends none.
   init?(refusalOf row: PendingEvent, _ lifetimes: TokenLifetimes) {
     var data = JSONObject()
     switch row.type {
@@ -118,7 +118,7 @@ struct NewEvent: Sendable {
     self.init(row.id, row.user, row.type ?? .userDeleted, row.at, data)
   }
 
-  /// The session that verifiers must refuse until its last token has expired.
+  /// Creates the item of a session, which verifiers refuse until its last token has expired.
   init(refusalOf session: EndedSession, _ lifetimes: TokenLifetimes) {
     let lifetime = session.client == nil ? lifetimes.native : lifetimes.client
     let until = session.endedAt.seconds + lifetime + 1
@@ -126,18 +126,6 @@ struct NewEvent: Sendable {
       session.id, session.user, .sessionEnded, session.endedAt,
       JSONObject([("sid", .string(session.id)), ("until", .number(JSONNumber(until)))]))
   }
-}
-
-/// A number that may be null.
-package struct Ordinal: RowDecodable {
-  let ordinal: Int?
-  package init(from row: Row) throws(DatabaseError) { ordinal = try row.int(ifAny: 0) }
-}
-
-/// A time.
-package struct StoredTime: RowDecodable {
-  let time: Timestamp
-  package init(from row: Row) throws(DatabaseError) { time = try row.time(0) }
 }
 
 /// The place of an event in a feed.
@@ -163,10 +151,10 @@ package enum PublisherQueries {
     order by ordinal, event_id limit $1::bigint
     """)
 
-  /// Returns the time of the oldest event that waits; null if none does.
-  package static let oldest = Statement<Ordinal>(
-    "events.oldest", "select min(ordinal) from audit where pending"
-  )
+  /// Returns the time of the oldest event that waits, in microseconds; no row if none does.
+  package static let oldest = Statement<Int>(
+    "events.oldest",
+    "select min(ordinal) from audit where pending having min(ordinal) is not null")
 
   /// Returns the sessions of an app that have ended since a time and are not published.
   ///
@@ -196,7 +184,7 @@ package enum PublisherQueries {
     "events.create_feed", "insert into event_feeds (feed_id) values ($1) on conflict do nothing"
   )
 
-  package static let start = Statement<StoredTime, String>(
+  package static let start = Statement<Timestamp, String>(
     "events.start_of_feed", "select created_at from event_feeds where feed_id = $1"
   )
 

@@ -3,37 +3,51 @@ package import EventLoop
 
 /// Cursors that clients keep as opaque texts.
 ///
-/// The text has a checksum with a key of ours over the purpose and the bytes. So a damaged cursor is
-/// refused, and one of another app or user, and the bytes are only what we have written.
+/// A cursor has numbers. Its text has a checksum with a key of ours over the purpose and the numbers.
+/// So a damaged cursor is refused, and one of another app or user.
 @EventLoop package enum MarkedCursor {
   private nonisolated static let markLength = 12
 
-  /// Returns the text of bytes.
+  /// Returns the text of a cursor.
   ///
   /// - Parameters:
-  ///   - bytes: what the cursor has.
+  ///   - numbers: what the cursor has.
   ///   - purpose: what it is for, and whose it is.
   ///   - context: the context of the request.
   /// - Returns: the text, in the alphabet of URLs.
   package static func text(
-    of bytes: [UInt8], for purpose: String, _ context: RequestContext
+    of numbers: [Int], for purpose: String, _ context: RequestContext
   ) -> String {
+    let bytes = bytes(of: numbers)
     let mark = context.keys.master.mark(of: tagged(bytes, purpose), by: 0)
     return (bytes + mark.prefix(markLength)).base64URL
   }
 
-  /// Returns the bytes of a text; nil unless `text` has returned it for the purpose.
-  package static func bytes(
+  /// Returns 8 bytes for each number, the most significant byte first.
+  package nonisolated static func bytes(of numbers: [Int]) -> [UInt8] {
+    numbers.flatMap { number in
+      (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+  }
+
+  /// Returns the numbers of a text; nil unless `text` has returned it for the purpose.
+  package static func numbers(
     of text: String, for purpose: String, count: Int, _ context: RequestContext
-  ) -> [UInt8]? {
-    bytes(of: text, count: count) { bytes, mark in
+  ) -> [Int]? {
+    let bytes = bytes(of: text, count: 8 * count) { bytes, mark in
       context.keys.master.number(marking: tagged(bytes, purpose)) {
         $0.prefix(markLength).elementsEqual(mark)
       } != nil
     }
+    return bytes.map { bytes in
+      (0..<count).map { place in
+        let word = bytes[8 * place..<8 * place + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Int(truncatingIfNeeded: word)
+      }
+    }
   }
 
-  /// Does so with any check of the mark.
+  /// Returns the bytes of a text whose mark a check accepts; nil for any other text.
   nonisolated static func bytes(
     of text: String, count: Int, isMarked: ([UInt8], ArraySlice<UInt8>) -> Bool
   ) -> [UInt8]? {
@@ -51,6 +65,6 @@ package import EventLoop
 
 extension Failure {
   package static let cursorInvalid = Failure("cursor_invalid", .malformed)
-    .titled("The cursor is none that this route has returned to the caller.")
+    .titled("The cursor is not one that this route has returned to the caller.")
     .remedied("Send the cursor of the last response unchanged, or begin without one.")
 }
