@@ -35,9 +35,9 @@ package enum ConsoleOutcome {
   package let call: Call
   package let session: ConsoleSession
   /// The app in the path; nil for pages of the deployment.
-  package let app: String?
-  /// The names of the apps of the administrator, in order; at most `mostApps`.
-  private let apps: [String]
+  package private(set) var app: String?
+  /// The apps of the administrator.
+  private let apps: [App]
   /// The state that the last form has left.
   package let state: ConsoleState
 
@@ -55,11 +55,8 @@ package enum ConsoleOutcome {
 
   /// Finds the session of the browser; nil if it has none that is live.
   ///
-  /// - Parameters:
-  ///   - call: the request.
-  ///   - place: the app of the page; nil for the one in the path.
   /// - Throws: `.tooManyAttempts`, `.unknownApp`, `.databaseUnavailable`.
-  package init?(_ call: Call, in place: String? = nil) async throws(Failure) {
+  package init?(_ call: Call) async throws(Failure) {
     guard let cookie = Cookie.value(of: Self.cookie, in: call.request.field(.cookie)),
       let session = try await ConsoleSessions.find(cookie, call.context)
     else { return nil }
@@ -69,10 +66,8 @@ package enum ConsoleOutcome {
     try await RateLimitSet([limit], call.context).spend()
     self.call = call
     self.session = session
-    app = place ?? call.captures["app"]
-    let all = try await call.context.apps.all()
-    apps = Array(
-      all.filter { session.administrator.mayUse($0.id) }.map(\.name).sorted().prefix(Self.mostApps))
+    app = call.captures["app"]
+    apps = try await call.context.apps.all().filter { session.administrator.mayUse($0.id) }
     if let app {
       let found = try await call.context.apps.app(named: app, host: nil)
       guard session.administrator.mayUse(found.id) else { throw .unknownApp }
@@ -84,6 +79,11 @@ package enum ConsoleOutcome {
   package init(_ call: Call, _ session: ConsoleSession) {
     (self.call, self.session, app, apps) = (call, session, nil, [])
     state = ConsoleState()
+  }
+
+  /// Shows the page in the frame of an app that the administrator may use, and of none otherwise.
+  package func enter(app name: String) {
+    app = apps.first { $0.name.hasSameBytes(as: name) }?.name
   }
 
   /// The most requests of an administrator in a minute.
@@ -266,7 +266,8 @@ package enum ConsoleOutcome {
     let administrator = session.administrator
     var frame = ConsoleFrame(
       app: app, administrator: session.email, role: administrator.role.rawValue,
-      sections: sections(of: administrator), apps: apps,
+      sections: sections(of: administrator),
+      apps: Array(apps.map(\.name).sorted().prefix(Self.mostApps)),
       signOut: target(.console("-", "sign-out"))
     )
     frame.hasKeys = hasKeys

@@ -61,14 +61,12 @@ package struct ConsoleWire: Wire {
   /// Returns the page of an unknown path in the frame of an administrator, who finds the way from it.
   @EventLoop package func pageOfUnknownPath(_ call: Call) async -> Response? {
     guard call.context.dependencies[Console.self].isOpen(to: call) else { return nil }
-    let parts = call.request.path.split(separator: "/").map(String.init)
-    let app = parts.count > 1 && parts[1] != "-" ? parts[1] : nil
-    var visit: ConsoleVisit?
-    // The path may also name no app of the administrator.
-    for place in [app, nil] where visit == nil {
-      visit = (try? await ConsoleVisit(call, in: place)) ?? nil
+    guard let visit = (try? await ConsoleVisit(call)) ?? nil else {
+      return response(to: .routeNotFound, of: call)
     }
-    return visit?.response(to: .routeNotFound, back: nil) ?? response(to: .routeNotFound, of: call)
+    let parts = call.request.path.split(separator: "/")
+    if parts.count > 1 { visit.enter(app: String(parts[1])) }
+    return visit.response(to: .routeNotFound, back: nil)
   }
 
   package func page(for failure: Failure, at prefix: String) -> WebServerPage {
