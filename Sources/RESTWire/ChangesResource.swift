@@ -76,10 +76,8 @@ import WireKit
       parts.contains(.properties) ? Properties.addRead(of: user, to: &batch, context) : nil
     var documents: [(UserPart, @EventLoop (BatchResults) async throws(Failure) -> StoredDocument)] =
       []
-    for (part, kind) in [
-      (UserPart.metadata, DocumentKind.metadata), (.appMetadata, .appMetadata),
-      (.customData, .customData),
-    ] where parts.contains(part) {
+    for kind in DocumentKind.allCases {
+      guard let part = UserPart(rawValue: kind.rawValue), parts.contains(part) else { continue }
       documents.append((part, try Documents.addRead(kind, of: user, to: &batch, context)))
     }
     guard profile != nil || properties != nil || !documents.isEmpty else { return [:] }

@@ -34,7 +34,7 @@ import WireKit
     guard app.eventSettings.hasFeed else { throw .feedDisabled }
     let query = try FeedQuery(call, of: app.id.text, knows: ["types", "user"])
     let page = try await EventFeed.page(
-      of: app.id.text, from: query.start ?? .oldest, query.filter, count: query.limit, call.context)
+      of: app.id.text, from: query.start, query.filter, count: query.limit, call.context)
     var body = JSONWriter()
     body.beginObject()
     body.key("events")
@@ -59,7 +59,7 @@ import WireKit
     var query = try FeedQuery(call, of: feed)
     query.filter.validAt = Timestamp.now.seconds
     let page = try await EventFeed.page(
-      of: feed, from: query.start ?? .oldest, query.filter, count: query.limit, call.context)
+      of: feed, from: query.start, query.filter, count: query.limit, call.context)
     var body = JSONWriter()
     body.beginObject()
     body.key("revocations")
@@ -86,7 +86,7 @@ import WireKit
 
 /// The query of a feed.
 struct FeedQuery {
-  private(set) var start: EventFeed.Start?
+  private(set) var start = EventFeed.Start.oldest
   var filter = EventFeed.Filter()
   private(set) var limit = 500
 
@@ -124,9 +124,8 @@ struct FeedQuery {
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     switch query["since"] {
-    case nil: break
+    case nil, "oldest": break
     case "now": start = .now
-    case "oldest": start = .oldest
     case let text?:
       if let cursor = EventCursor(text, of: feed, call.context) {
         start = .cursor(cursor)
