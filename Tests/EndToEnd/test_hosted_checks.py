@@ -164,7 +164,7 @@ class Flow(OpenIDCase):
         self.assertEqual(self.visitor.open("/account").forms[0].fields["email"], "")
         self.visitor.submit(email="ada@example.com", remember="true")
         cookie = next(value for name, value in self.visitor.cookies.items() if "address" in name)
-        self.assertNotIn("ada", cookie)
+        self.assertNotIn("example", cookie)
         page = self.visitor.open("/account")
         self.assertEqual(page.forms[0].fields["email"], "ada@example.com")
         # Another browser cannot use the cookie.
