@@ -495,19 +495,28 @@ let package = Package(
       ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
+    .target(
+      name: "CommandKit",
+      dependencies: [
+        "Accounts", "Administration", "CLinux", "Configuration", "Delivery", "Encoding",
+        "EventLoop", "HTTP", "JSON", "Outbound", "Postgres", "RESTWire", "Records", "Runtime",
+        "Tenancy", "Transfer", "WireKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: domain
+    ),
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "Federation",
+        "CommandKit", "Federation",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
-        "AppServicesWire", "BreachedPasswords", "CLinux", "Configuration", "Accounts", "Delivery",
+        "AppServicesWire", "BreachedPasswords", "Configuration", "Accounts", "Delivery",
         "Documents",
         "ManagementWire", "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop",
         "HTTP", "Passkeys",
         "JSON",
-        "Encoding", "Outbound", "PasswordHashes", "Postgres", "RESTWire", "ReferenceData",
-        "WireKit",
+        "Encoding", "Outbound", "PasswordHashes", "Postgres", "ReferenceData",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain
@@ -596,8 +605,9 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "Configuration", "DeploymentFiles", "Records",
+        "CommandKit", "Configuration", "DeploymentFiles", "Records",
         "Delivery", "Runtime", "Tenancy", "HTTP", "JSON", "Postgres", "WireKit", "dossier",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: tests
     ),
@@ -631,7 +641,7 @@ let package = Package(
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
         "Declarations", "Pages", "Passkeys", "Reference", "Localization",
-        "TestSupport", "WireKit",
+        "CommandKit", "TestSupport", "WireKit",
         "dossier",
         "dossier-pictures",
         "dossierd",

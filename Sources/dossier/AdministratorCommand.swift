@@ -1,3 +1,4 @@
+import CommandKit
 import Administration
 import ArgumentParser
 import EventLoop
@@ -131,15 +132,14 @@ struct AdministratorCommand: ParsableCommand {
 
   struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes an administrator.", discussion: AdministratorRecord.words.consequence,
-      aliases: ["remove"])
+      abstract: "Deletes an administrator.", discussion: AdministratorRecord.words.consequence)
     @OptionGroup var administrator: AdministratorArgument
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     func run() throws {
       administrator.common.run { context async throws(CommandFailure) in
         let path = try await administrator.path(context)
-        try consent.ask("Delete the administrator \(administrator.key)?")
+        try confirmation.ask("Delete the administrator \(administrator.key)?")
         return CommandOutput(try await context.send(.delete, path))
       }
     }

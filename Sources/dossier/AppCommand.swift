@@ -1,3 +1,4 @@
+import CommandKit
 import Accounts
 import Configuration
 import ArgumentParser
@@ -95,7 +96,7 @@ struct AppCommand: ParsableCommand {
         Remove the app from the configuration of nginx and of clients yourself.
         """)
     @OptionGroup var common: CommonOptions
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     @Option(help: ArgumentHelp("The app.", valueName: "name"))
     var app: String
@@ -109,7 +110,8 @@ struct AppCommand: ParsableCommand {
             .conflict
           )
         }
-        try consent.ask("Delete the app \(app) with all its users and their data, permanently?")
+        try confirmation.ask(
+          "Delete the app \(app) with all its users and their data, permanently?")
         let line = ProgressLine()
         let age = context.appCacheTTL * 2
         let count = try await context.run { context async throws(Failure) in

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Configuration
 import DeploymentFiles
@@ -31,7 +32,7 @@ struct ApplyCommand: ParsableCommand {
         dossier apply deployment.yaml
       """)
   @OptionGroup var common: CommonOptions
-  @OptionGroup var consent: Consent
+  @OptionGroup var confirmation: Confirmation
 
   @Option(help: ArgumentHelp("Applies this app of the files alone.", valueName: "name"))
   var app: String?
@@ -68,7 +69,7 @@ struct ApplyCommand: ParsableCommand {
           status: steps.isEmpty ? .success : .differs)
       }
       Output.write(text, to: isJSON ? 2 : 1)
-      try consent.ask(steps.count == 1 ? "Do this?" : "Do these \(steps.count) steps?")
+      try confirmation.ask(steps.count == 1 ? "Do this?" : "Do these \(steps.count) steps?")
       return await work.apply(context)
     }
   }

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Delivery
 import EventLoop
@@ -56,11 +57,12 @@ enum ClientCommand {
       abstract: "Replaces the secret of a client; its next call with the old one is refused."
     )
     @OptionGroup var client: RecordArgument<ClientRecord>
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     func run() throws {
       client.options.common.run { context async throws(CommandFailure) in
-        try consent.ask("Replace the secret of the client \(client.key), and refuse the old one?")
+        try confirmation.ask(
+          "Replace the secret of the client \(client.key), and refuse the old one?")
         return CommandOutput(
           try await context.send(.post, "\(client.path(context))/secret"),
           remark: "the secret is not shown again"

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import HTTP
 import JSON
@@ -43,14 +44,14 @@ struct DeviceCommand: ParsableCommand {
       abstract: "Makes a device forget a user, and ends the user's sessions there.",
       discussion: "Without a device, all devices forget the user, and all its sessions end.")
     @OptionGroup var user: UserArgument
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     @Argument(help: "The id of the device.")
     var device: String?
 
     func run() throws {
       user.send(
-        .delete, "/devices" + (device.map { "/\(segment($0))" } ?? ""), asking: consent,
+        .delete, "/devices" + (device.map { "/\(segment($0))" } ?? ""), asking: confirmation,
         "Remove the user from \(device.map { "the device \($0)" } ?? "all devices")?")
     }
   }

@@ -1,3 +1,4 @@
+import CommandKit
 import Runtime
 import Delivery
 import Administration

@@ -1,3 +1,4 @@
+import CommandKit
 import AppServicesWire
 import EventLoop
 import Glibc

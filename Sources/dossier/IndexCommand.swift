@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Documents
 import Runtime
@@ -21,7 +22,7 @@ struct IndexCommand: ParsableCommand {
 
         Attributes:
           kind  the type of the values: text (the default), number or boolean; no others are found
-        """, aliases: ["add"])
+        """)
     @OptionGroup var options: AppOptions
 
     @Argument(help: "The path, as in a filter: metadata.theme, app_metadata.… or custom_data.…")
@@ -63,9 +64,9 @@ struct IndexCommand: ParsableCommand {
 
   struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes a search index. Documents are not changed.", aliases: ["remove"])
+      abstract: "Deletes a search index. Documents are not changed.")
     @OptionGroup var options: AppOptions
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     @Argument(help: "The path, as in a filter.")
     var path: String
@@ -76,7 +77,7 @@ struct IndexCommand: ParsableCommand {
         let index = try await context.run { context async throws(Failure) in
           try await SearchIndexes.index(on: path, of: app.id, context)
         }
-        try consent.ask("Delete the search index on \(path)? Searches by it will fail.")
+        try confirmation.ask("Delete the search index on \(path)? Searches by it will fail.")
         let indexes = try await context.run { context async throws(Failure) in
           try await SearchIndexes.remove(index.id, from: app.id, context)
           return try await SearchIndexes.all(of: app.id, context).filter { $0.id == index.id }

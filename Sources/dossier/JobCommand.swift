@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import EventLoop
 import HTTP
@@ -26,7 +27,7 @@ struct JobCommand: ParsableCommand {
         once, for files of any size. An app has one job at a time.
         """)
     @OptionGroup var options: AppOptions
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     @Option(help: "The users, in the language of dossier user list --filter.")
     var filter: String?
@@ -78,7 +79,7 @@ struct JobCommand: ParsableCommand {
           if appServices.areEmailsVerified { body["verified_emails"] = true }
         }
         if work == BulkAction.delete.rawValue {
-          try consent.ask("Delete the users of the job?")
+          try confirmation.ask("Delete the users of the job?")
         }
         let job = try await context.send(.post, "/v1/jobs", .json(.object(body)), to: options.app)
         guard let input, let id = job["id"]?.string else { return CommandOutput(job) }
@@ -154,10 +155,10 @@ struct JobCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Deletes a job with its input and results.")
     @OptionGroup var job: JobArgument
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     func run() throws {
-      job.end(isRunning: false, "The job runs: stop it first.", asking: consent)
+      job.end(isRunning: false, "The job runs: stop it first.", asking: confirmation)
     }
   }
 
@@ -200,14 +201,14 @@ struct JobArgument: ParsableArguments {
 
   /// Stops or deletes the job, if it runs or does not.
   fileprivate func end(
-    isRunning: Bool, _ otherwise: String, asking consent: Consent? = nil
+    isRunning: Bool, _ otherwise: String, asking confirmation: Confirmation? = nil
   ) -> Never {
     options.common.run { context async throws(CommandFailure) in
       let state = try await context.send(.get, path, to: options.app)["state"]?.string
       guard (state == "running") == isRunning else {
         throw CommandFailure(otherwise, .conflict)
       }
-      try consent?.ask("Delete the job \(job)?")
+      try confirmation?.ask("Delete the job \(job)?")
       return CommandOutput(try await context.send(.delete, path, to: options.app))
     }
   }

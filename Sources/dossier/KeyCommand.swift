@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Runtime
 import HTTP
@@ -38,16 +39,16 @@ struct KeyCommand: ParsableCommand {
       discussion: """
         The tokens that it signed are refused within a minute, and clients refresh them. If it was \
         the current one, the next login makes another.
-        """, aliases: ["remove"])
+        """)
     @OptionGroup var options: AppOptions
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     @Argument(help: "The key's id, as `dossier key list` shows it.")
     var key: String
 
     func run() throws {
       let question = "Delete the signing key \(key), and refuse the tokens that it signed?"
-      options.send(.delete, "/v1/keys/\(segment(key))", asking: consent, question)
+      options.send(.delete, "/v1/keys/\(segment(key))", asking: confirmation, question)
     }
   }
 }
@@ -69,7 +70,7 @@ extension KeyCommand {
         clients, and issuers with a secret again.
         """)
     @OptionGroup var options: CommonOptions
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     @Flag(help: "Removes what none of the master keys decrypts.")
     var discardLost = false
@@ -78,7 +79,7 @@ extension KeyCommand {
       options.settings.run(asJSON: options.output.isJSON, lacksKey: discardLost) {
         context async throws(CommandFailure) in
         if discardLost {
-          try consent.ask("Permanently remove what this master key does not decrypt?")
+          try confirmation.ask("Permanently remove what this master key does not decrypt?")
         }
         return CommandOutput(
           try await context.run { context async throws(Failure) in

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import HTTP
 import JSON
@@ -64,13 +65,13 @@ struct MailCommand: ParsableCommand {
 
   struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes mail from the queue; it is not sent.", aliases: ["drop"])
+      abstract: "Deletes mail from the queue; it is not sent.")
     @OptionGroup var mail: MailArgument
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     func run() throws {
       mail.options.run { context async throws(CommandFailure) in
-        try consent.ask("Delete \(mail.mail ?? "all queued mail")?")
+        try confirmation.ask("Delete \(mail.mail ?? "all queued mail")?")
         if let mail = mail.mail { return CommandOutput(try await context.delete(mail)) }
         var count = 0
         for id in try await context.waitingMails() {

@@ -1,3 +1,4 @@
+import CommandKit
 import Administration
 import Configuration
 import FoundationEssentials

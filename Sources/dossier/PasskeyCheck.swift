@@ -1,3 +1,4 @@
+import CommandKit
 import Administration
 import EventLoop
 import HTTP

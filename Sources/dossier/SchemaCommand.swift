@@ -1,3 +1,4 @@
+import CommandKit
 import Tenancy
 import ArgumentParser
 import Documents
@@ -61,14 +62,13 @@ struct SchemaCommand: ParsableCommand {
 
   struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes a schema; documents of the kind are no longer validated.",
-      aliases: ["remove"])
+      abstract: "Deletes a schema; documents of the kind are no longer validated.")
     @OptionGroup var options: AppOptions
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
     @Argument(help: .document) var document: DocumentKind
 
     func run() throws {
-      options.send(.delete, document.pathOfSchema, asking: consent, "Delete the schema?")
+      options.send(.delete, document.pathOfSchema, asking: confirmation, "Delete the schema?")
     }
   }
 

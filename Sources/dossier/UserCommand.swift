@@ -1,3 +1,4 @@
+import CommandKit
 import Administration
 import ArgumentParser
 import Documents
@@ -93,11 +94,11 @@ struct UserCommand: ParsableCommand {
       abstract: "Blocks a user: its sessions end, and it cannot sign in."
     )
     @OptionGroup var user: UserArgument
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     func run() throws {
       user.send(
-        .patch, "", .mergePatch(["blocked": true]), asking: consent,
+        .patch, "", .mergePatch(["blocked": true]), asking: confirmation,
         "Block the user, and end all its sessions?"
       )
     }
@@ -126,10 +127,10 @@ struct UserCommand: ParsableCommand {
   struct Logout: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Ends all sessions of a user.")
     @OptionGroup var user: UserArgument
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     func run() throws {
-      user.send(.delete, "/sessions", asking: consent, "End all sessions of the user?")
+      user.send(.delete, "/sessions", asking: confirmation, "End all sessions of the user?")
     }
   }
 
@@ -138,10 +139,11 @@ struct UserCommand: ParsableCommand {
       abstract: "Deletes a user with all its data, at once."
     )
     @OptionGroup var user: UserArgument
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     func run() throws {
-      user.send(.delete, "", asking: consent, "Delete the user with all its data, permanently?")
+      user.send(
+        .delete, "", asking: confirmation, "Delete the user with all its data, permanently?")
     }
   }
 }
@@ -169,14 +171,14 @@ struct UserArgument: ParsableArguments {
   ///   - method: the method.
   ///   - suffix: the part of the path behind the user.
   ///   - body: the body.
-  ///   - consent: how the operator confirms it; nil if that is not needed.
+  ///   - confirmation: how the operator confirms it; nil if that is not needed.
   ///   - question: what the operator confirms.
   func send(
     _ method: HTTP.Method, _ suffix: String, _ body: APIRequest.Body = .none,
-    asking consent: Consent? = nil, _ question: String = ""
+    asking confirmation: Confirmation? = nil, _ question: String = ""
   ) -> Never {
     run { context, path async throws(CommandFailure) in
-      try consent?.ask("\(question) (\(path.split(separator: "/").last ?? ""))")
+      try confirmation?.ask("\(question) (\(path.split(separator: "/").last ?? ""))")
       return CommandOutput(try await context.send(method, path + suffix, body, to: options.app))
     }
   }
@@ -255,13 +257,13 @@ extension UserCommand {
         let consents = try await context.run(in: app) { context async throws(Failure) in
           try await Consents.list(of: id, context)
         }
-        let rows = consents.map { consent -> JSON in
+        let rows = consents.map { confirmation -> JSON in
           [
-            "client": .string(consent.client.text),
-            "name": consent.name.map(JSON.string) ?? .null,
-            "audience": .string(consent.audience),
-            "scopes": .array(consent.scopes.map(JSON.string)),
-            "updated_at": .string(consent.updatedAt.text),
+            "client": .string(confirmation.client.text),
+            "name": confirmation.name.map(JSON.string) ?? .null,
+            "audience": .string(confirmation.audience),
+            "scopes": .array(confirmation.scopes.map(JSON.string)),
+            "updated_at": .string(confirmation.updatedAt.text),
           ]
         }
         return CommandOutput(.array(rows))

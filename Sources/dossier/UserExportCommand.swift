@@ -1,3 +1,4 @@
+import CommandKit
 import Tenancy
 import ArgumentParser
 import Runtime

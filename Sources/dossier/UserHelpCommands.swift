@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Delivery
 import EventLoop
@@ -210,11 +211,11 @@ extension UserCommand {
           that, the password alone is enough to sign in.
           """)
       @OptionGroup var user: UserArgument
-      @OptionGroup var consent: Consent
+      @OptionGroup var confirmation: Confirmation
 
       func run() throws {
         let question = "Remove the second factors of the user?"
-        user.send(.delete, "/second-factors", asking: consent, question)
+        user.send(.delete, "/second-factors", asking: confirmation, question)
       }
     }
   }

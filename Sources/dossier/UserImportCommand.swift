@@ -1,3 +1,4 @@
+import CommandKit
 import Transfer
 import ArgumentParser
 import Configuration

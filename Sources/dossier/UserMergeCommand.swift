@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import HTTP
 import JSON
@@ -20,7 +21,7 @@ extension UserCommand {
           dossier user merge ada@example.com ada@old.example.com --dry-run
         """)
     @OptionGroup var user: UserArgument
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     @Argument(help: "The other user's id or email address.")
     var other: String
@@ -41,7 +42,7 @@ extension UserCommand {
       user.run { context, path async throws(CommandFailure) in
         let app = user.options.app
         let other = try await context.user(other, of: app)
-        if !dryRun { try consent.ask("Merge the user \(other) into this one, and delete it?") }
+        if !dryRun { try confirmation.ask("Merge the user \(other) into this one, and delete it?") }
         let body: JSON = [
           "from": .string(other), "metadata": .string(metadata.rawValue),
           "app_metadata": .string(appMetadata.rawValue),

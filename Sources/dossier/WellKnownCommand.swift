@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Delivery
 import JSON

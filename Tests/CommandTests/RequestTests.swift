@@ -8,12 +8,13 @@ import Records
 import Testing
 import WireKit
 
+@testable import CommandKit
 @testable import dossier
 
 /// The requests of commands, and the reading of responses.
 @Suite struct RequestTests {
   /// Not that of a test that exits.
-  typealias Status = dossier.ExitStatus
+  typealias Status = CommandKit.ExitStatus
 
   @Test func `a query is encoded`() {
     var request = APIRequest(.get, "/v1/users")

@@ -1,6 +1,7 @@
 import JSON
 import Testing
 
+@testable import CommandKit
 @testable import dossier
 
 /// The output of commands.

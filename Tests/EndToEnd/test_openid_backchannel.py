@@ -209,7 +209,7 @@ class BackChannel(BackChannelCase):
         self.site.dossier("user", "logout", "--yes", "--app", "default", self.user_id)
 
     def end_all_sessions_of_the_app(self):
-        self.site.dossier("session", "end", "--yes", "--app", "default")
+        self.site.dossier("session", "end-all", "--yes", "--app", "default")
 
     def use_an_old_refresh_token(self):
         first = self.offline["refresh_token"]

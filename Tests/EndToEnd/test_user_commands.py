@@ -48,6 +48,19 @@ class UserCommands(Administration):
             + [("session_end", "operator")] * 2 + [("user_block", "operator"),
                             ("user_unblock", "operator")])
 
+    def test_the_sessions_of_a_user_are_listed_and_one_is_ended(self):
+        first = self.expect(self.register("grace@example.com"), 201).json
+        second = self.expect(self.login("grace@example.com"), 200).json
+        rows = self.site.dossier("session", "list", "grace@example.com")
+        self.assertEqual(len(rows), 2)
+        # Words that other programs have do the same.
+        self.assertEqual(self.site.dossier("users", "sessions", "grace@example.com"), rows)
+        self.site.dossier("session", "end", "grace@example.com", rows[0]["id"])
+        self.assertEqual(sorted([self.me(first).status, self.me(second).status]), [200, 401])
+        [left] = self.site.dossier("session", "list", first["user_id"])
+        self.assertEqual(left["id"], rows[1]["id"])
+        self.refused(10, "session", "end", "grace@example.com", rows[0]["id"])
+
     def test_an_address_verified_by_the_operator_revokes_nothing_until_a_reset(self):
         grant = self.expect(self.register("told@example.com"), 201).json
         key = self.expect(self.post("/v1/me/api-keys", {"name": "x"},
@@ -151,7 +164,7 @@ class UserCommands(Administration):
         part = self.site.dossier("user", "list", "--app", "ending", "--limit", 150, check=False)
         self.assertEqual([user["id"] for user in json.loads(part.stdout)], whole[:150])
         self.assertIn(f"--cursor {whole[149]}.", part.stderr)
-        end = ["session", "end", "--app", "ending", "--yes"]
+        end = ["session", "end-all", "--app", "ending", "--yes"]
         self.refused(10, *end, "--issuer", "nobody")
         self.assertEqual(statuses(one, removed, neither, late), [200] * 4)
         self.assertEqual(self.site.dossier(*end, "--issuer", "web"),
@@ -210,7 +223,7 @@ class UserCommands(Administration):
             "name=asked")
         for command in [
             ["user", "block", user], ["user", "logout", user], ["user", "delete", user],
-            ["user", "second-factors", "remove", user], ["session", "end", "--app", "default"],
+            ["user", "second-factors", "remove", user], ["session", "end-all", "--app", "default"],
             ["index", "delete", "metadata.asked"], ["schema", "delete", "metadata"],
             ["client", "delete", client["id"]], ["client", "rotate", client["id"]],
             ["role", "delete", role["id"]], ["resource-server", "delete", api["id"]],

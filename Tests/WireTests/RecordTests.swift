@@ -13,6 +13,7 @@ import Tenancy
 import TestSupport
 import Testing
 import WireKit
+@testable import CommandKit
 @testable import dossier
 
 /// A record as a stranger would add it; its table is made by the test.

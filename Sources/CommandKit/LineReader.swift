@@ -1,15 +1,15 @@
-import EventLoop
+package import EventLoop
 import Glibc
-import JSON
-import Postgres
-import Transfer
+package import JSON
+package import Postgres
+package import Transfer
 
 /// Reads the lines of a file or of standard input in constant memory.
-@EventLoop final class LineReader {
+@EventLoop package final class LineReader {
   private var lines: LineSplitter
-  var position: InputPosition { lines.position }
+  package var position: InputPosition { lines.position }
   /// Whether the reader waits for input, which may come from a keyboard.
-  private(set) var isWaiting = false
+  package private(set) var isWaiting = false
   private let descriptor: Int32
   /// Reads run on this thread, since the loop must stay free for signals.
   private let pool = BlockingPool(name: "input", threads: 1, waiting: 1)
@@ -21,7 +21,7 @@ import Transfer
   ///   - path: the path of the file.
   ///   - other: the digest of another file, which must be the same if the input is read again.
   /// - Throws: `.file` if the file cannot be opened.
-  init(opening path: String, boundTo other: BinaryBytes? = nil) throws(CommandFailure) {
+  package init(opening path: String, boundTo other: BinaryBytes? = nil) throws(CommandFailure) {
     descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw CommandFailure("\(path): \(String(cString: strerror(errno)))", .files)
@@ -34,7 +34,7 @@ import Transfer
   /// Returns the next line without its line end, or nil at the end of the input.
   ///
   /// - Throws: `.file` if the input cannot be read.
-  func next() async throws(CommandFailure) -> LineSplitter.Line? {
+  package func next() async throws(CommandFailure) -> LineSplitter.Line? {
     while true {
       if let line = lines.next(isOver: isOver) { return line }
       guard !isOver else { return nil }
@@ -60,7 +60,7 @@ import Transfer
   /// Returns the next bytes.
   ///
   /// Returns nil on an error, and an empty array at the end.
-  nonisolated static func read(_ descriptor: Int32) -> [UInt8]? {
+  package nonisolated static func read(_ descriptor: Int32) -> [UInt8]? {
     while true {
       var count = 0
       let chunk = [UInt8](unsafeUninitializedCapacity: 262_144) { space, filled in
@@ -77,7 +77,7 @@ import Transfer
 ///
 /// `-` is standard input, through which root can pass a file to a command that runs as another
 /// user.
-enum InputFile {
+package enum InputFile {
   /// The maximum length: more than the description of a user, a set of keys or a schema needs.
   private static let limit = 8_388_608
 
@@ -86,7 +86,9 @@ enum InputFile {
   /// A file longer than `limit` is cut after more than `limit` bytes.
   ///
   /// - Throws: `.file` if the file cannot be read.
-  static func read(_ path: String, upTo limit: Int = limit) throws(CommandFailure) -> [UInt8] {
+  package static func read(_ path: String, upTo limit: Int = limit) throws(CommandFailure)
+    -> [UInt8]
+  {
     let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be read", .files) }
     defer { if descriptor > 0 { close(descriptor) } }
@@ -102,7 +104,7 @@ enum InputFile {
   }
 
   /// Reads a secret, without the line end, which may be that of Windows.
-  static func secret(_ path: String) throws(CommandFailure) -> [UInt8] {
+  package static func secret(_ path: String) throws(CommandFailure) -> [UInt8] {
     var secret = try read(path)
     guard secret.last == UInt8(ascii: "\n") else { return secret }
     secret.removeLast()
@@ -110,7 +112,7 @@ enum InputFile {
     return secret
   }
 
-  static func json(_ path: String) throws(CommandFailure) -> JSON {
+  package static func json(_ path: String) throws(CommandFailure) -> JSON {
     let text = Array(try read(path)[...].withoutByteOrderMark)
     do throws(JSONError) {
       return try JSON.parse(text)
@@ -120,7 +122,7 @@ enum InputFile {
   }
 
   /// Reads a password, which must be UTF-8.
-  static func password(_ path: String) throws(CommandFailure) -> String {
+  package static func password(_ path: String) throws(CommandFailure) -> String {
     guard let password = String(validating: try secret(path), as: UTF8.self) else {
       throw CommandFailure("\(path) is not text in UTF-8", .invalid)
     }

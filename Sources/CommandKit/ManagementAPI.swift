@@ -1,5 +1,5 @@
-import Runtime
-import EventLoop
+package import Runtime
+package import EventLoop
 import HTTP
 import JSON
 import RESTWire
@@ -8,12 +8,12 @@ import WireKit
 /// The REST API of the deployment, which the operator calls in this process.
 ///
 /// It is the only part of the command line that knows the REST wire.
-@EventLoop final class ManagementAPI {
+@EventLoop package final class ManagementAPI {
   private let service: Service
   /// The name of the caller in audit events.
   private let agent: String
 
-  init(_ dependencies: Dependencies, agent: String) {
+  package init(_ dependencies: Dependencies, agent: String) {
     service = Service(wires: [RESTWire()], dependencies)
     self.agent = agent
   }
@@ -21,7 +21,7 @@ import WireKit
   /// Sends a request, and returns the response.
   ///
   /// - Throws: the failure of the request.
-  func send(_ request: APIRequest) async throws(CommandFailure) -> APIResponse {
+  package func send(_ request: APIRequest) async throws(CommandFailure) -> APIResponse {
     let call = self.call(request)
     let response = await service.answer(call)
     if let failure = call.failure { throw CommandFailure(failure, at: request.path) }

@@ -1,15 +1,17 @@
-import ArgumentParser
+package import ArgumentParser
 import EventLoop
-import HTTP
-import JSON
-import Records
-import Tenancy
+package import HTTP
+package import JSON
+package import Records
+package import Tenancy
 
 /// The commands of a record: `create`, `list`, `show`, `set` and `delete`.
 ///
 /// All follow from its declaration; the first required column is the first argument.
-struct RecordCommand<R: CommandRecord>: ParsableCommand {
-  static var configuration: CommandConfiguration {
+package struct RecordCommand<R: CommandRecord>: ParsableCommand {
+  package init() {}
+
+  package static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: R.words.command, abstract: R.words.meaning,
       subcommands: verbs + R.furtherCommands)
@@ -21,7 +23,7 @@ struct RecordCommand<R: CommandRecord>: ParsableCommand {
 }
 
 /// A record with commands, and what these do beyond its declaration.
-protocol CommandRecord: OwnedRecord {
+package protocol CommandRecord: OwnedRecord {
   static var furtherCommands: [any ParsableCommand.Type] { get }
   /// The lists below its path that `show` adds, such as `permissions`.
   static var lists: [String] { get }
@@ -43,17 +45,17 @@ protocol CommandRecord: OwnedRecord {
 }
 
 extension CommandRecord {
-  static var furtherCommands: [any ParsableCommand.Type] { [] }
-  static var lists: [String] { [] }
-  static var guide: String { "" }
-  static func preface(
+  package static var furtherCommands: [any ParsableCommand.Type] { [] }
+  package static var lists: [String] { [] }
+  package static var guide: String { "" }
+  package static func preface(
     of record: JSON, _ context: CommandContext
   ) async throws(CommandFailure) -> JSONObject { JSONObject() }
-  static func addendum(
+  package static func addendum(
     to record: JSON, in app: String?, _ context: CommandContext
   ) async throws(CommandFailure) -> (members: JSONObject, remark: String?) { (JSONObject(), nil) }
-  static func warning(after patch: JSONObject, of record: JSON) -> String? { nil }
-  static var force: String? { nil }
+  package static func warning(after patch: JSONObject, of record: JSON) -> String? { nil }
+  package static var force: String? { nil }
 }
 
 extension ResourceServerRecord: CommandRecord {}
@@ -69,7 +71,7 @@ extension RecordCommand {
           \(Of.guide)
           Attributes:
           \(Of.table.shape.columns.table)
-          """, aliases: ["add"])
+          """)
     }
     @OptionGroup var options: AppOptions
 
@@ -202,10 +204,10 @@ extension RecordCommand {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "delete", abstract: "Deletes \(Of.article) \(Of.words.one).",
-        discussion: Of.words.consequence, aliases: ["remove"])
+        discussion: Of.words.consequence)
     }
     @OptionGroup var record: RecordArgument<Of>
-    @OptionGroup var consent: Consent
+    @OptionGroup var confirmation: Confirmation
 
     @Flag(
       name: .customLong("force"),
@@ -219,7 +221,7 @@ extension RecordCommand {
     func run() throws {
       record.options.common.run { context async throws(CommandFailure) in
         let path = try await record.path(context) + (isForced ? "?force=true" : "")
-        try consent.ask("Delete the \(Of.words.one) \(record.key)? \(Of.words.consequence)")
+        try confirmation.ask("Delete the \(Of.words.one) \(record.key)? \(Of.words.consequence)")
         return CommandOutput(try await context.send(.delete, path, to: record.options.app))
       }
     }
@@ -227,23 +229,25 @@ extension RecordCommand {
 }
 
 /// The argument that names a record.
-struct RecordArgument<R: CommandRecord>: ParsableArguments {
-  @OptionGroup var options: AppOptions
+package struct RecordArgument<R: CommandRecord>: ParsableArguments {
+  package init() {}
+
+  @OptionGroup package var options: AppOptions
 
   @Argument(help: ArgumentHelp(stringLiteral: R.keyMeaning))
-  var key: String
+  package var key: String
 
   /// Returns the path of the record.
   ///
   /// - Throws: an error if several records have the name, or of the API.
-  @EventLoop func path(_ context: CommandContext) async throws(CommandFailure) -> String {
+  @EventLoop package func path(_ context: CommandContext) async throws(CommandFailure) -> String {
     path(of: try await context.id(of: key, as: R.self, in: options.app))
   }
 
-  func path(of id: String) -> String { "\(R.words.path)/\(segment(id))" }
+  package func path(of id: String) -> String { "\(R.words.path)/\(segment(id))" }
 
   /// Sends a request about the record, prints it and ends the process.
-  func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
+  package func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
     options.common.run { context async throws(CommandFailure) in
       let record = try await context.send(method, path(context), body, to: options.app)
       return CommandOutput(record.after(try await R.preface(of: record, context)))
@@ -260,7 +264,7 @@ extension CommandContext {
   ///   - app: the app; nil for that of the command, or for all apps if the record is in one list of all.
   /// - Returns: the id; the key itself if no record has it, which the API then reports.
   /// - Throws: an error if several records have the name, or of the API.
-  func id<R: CommandRecord>(
+  package func id<R: CommandRecord>(
     of key: String, as record: R.Type, in app: String?
   ) async throws(CommandFailure) -> String {
     guard R.table.hasID else { return key }
@@ -286,7 +290,7 @@ extension CommandRecord {
   fileprivate static var names: Swift.Set<String> { [first.name, "name"] }
 
   /// The help of the argument that names a record.
-  static var keyMeaning: String {
+  package static var keyMeaning: String {
     table.hasID ? "Its id or \(names.sorted().joined(separator: " or "))." : "\(first.meaning)."
   }
 
@@ -298,7 +302,7 @@ extension CommandRecord {
   fileprivate static var nounPhrase: String { "\(article.uppercased()) \(words.one)" }
 
   /// The column that the first argument of `create` has.
-  static var first: Column {
+  package static var first: Column {
     table.shape.columns.first { $0.has(.required) } ?? table.shape.columns[0]
   }
 }

@@ -1,26 +1,26 @@
 import ArgumentParser
 import Encoding
-import JSON
-import Records
+package import JSON
+package import Records
 
 /// An argument `name=value`.
-struct NamedValue: ExpressibleByArgument {
-  let name: String
-  let value: String
+package struct NamedValue: ExpressibleByArgument {
+  package let name: String
+  package let value: String
 
-  init?(argument: String) {
+  package init?(argument: String) {
     guard let sign = argument.firstIndex(of: "="), sign != argument.startIndex else { return nil }
     name = String(argument[..<sign])
     value = String(argument[argument.index(after: sign)...])
   }
 
   /// The value as JSON if it is JSON, else as text.
-  var json: JSON { (try? JSON.parse(Array(value.utf8))) ?? .string(value) }
+  package var json: JSON { (try? JSON.parse(Array(value.utf8))) ?? .string(value) }
 }
 
 /// The attributes of a record, or the settings of an app, as an operator types them.
 extension RecordShape {
-  static let notation = """
+  package static let notation = """
     A value that is JSON of the attribute's type is taken as JSON, any other as text; @FILE is the \
     content of a file, and @- that of standard input. null resets an attribute. \
     attribute.member=value sets a member of an object, and null removes it.
@@ -29,7 +29,7 @@ extension RecordShape {
   /// Returns the merge patch of attributes.
   ///
   /// The API reports an unknown one together with the other errors.
-  func patch(of arguments: [NamedValue]) throws(CommandFailure) -> JSONObject {
+  package func patch(of arguments: [NamedValue]) throws(CommandFailure) -> JSONObject {
     var patch = JSONObject()
     for argument in arguments {
       let column = column(named: argument.name)
@@ -82,7 +82,7 @@ extension RecordShape {
 
 extension [Column] {
   /// The columns with their descriptions.
-  var table: String {
+  package var table: String {
     let width = map(\.name.count).max() ?? 0
     return map { column in
       let padding = String(repeating: " ", count: width - column.name.count)
@@ -93,7 +93,7 @@ extension [Column] {
 
 extension JSON {
   /// Returns some members of an object.
-  func brief(_ members: [String]) -> JSON {
+  package func brief(_ members: [String]) -> JSON {
     .object(JSONObject(members.compactMap { name in self[name].map { (name, $0) } }))
   }
 }

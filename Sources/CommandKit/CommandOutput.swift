@@ -1,7 +1,7 @@
-import JSON
+package import JSON
 
 /// The result of a command.
-struct CommandOutput: Sendable {
+package struct CommandOutput: Sendable {
   private let value: JSON
   /// Text that is printed unchanged in any format.
   private var verbatim: String?
@@ -10,12 +10,12 @@ struct CommandOutput: Sendable {
   /// The part of the value for people, for instance the changed ones of many settings.
   private let brief: JSON?
   /// A line on standard error, in addition to the result.
-  var remark: String?
+  package var remark: String?
   /// The exit status of the process.
-  let status: ExitStatus
+  package let status: ExitStatus
 
   /// Creates an output; null prints nothing.
-  init(
+  package init(
     _ value: JSON, columns: [String]? = nil, brief: JSON? = nil, remark: String? = nil,
     status: ExitStatus = .success
   ) {
@@ -27,14 +27,14 @@ struct CommandOutput: Sendable {
   }
 
   /// Creates an output that is printed unchanged.
-  init(text: [UInt8]) {
+  package init(text: [UInt8]) {
     self.init(.null)
     let text = String(decoding: text, as: UTF8.self)
     verbatim = text.hasSuffix("\n") ? text : text + "\n"
   }
 
   /// Returns the JSON itself, or a table for people.
-  func text(asJSON: Bool) -> String {
+  package func text(asJSON: Bool) -> String {
     if let verbatim { return verbatim }
     if value == .null { return "" }
     return asJSON ? value.text + "\n" : Table.text(brief ?? value, columns: columns)

@@ -1,37 +1,37 @@
 import Accounts
 import Administration
-import Configuration
-import EventLoop
+package import Configuration
+package import EventLoop
 import FoundationEssentials
 import Glibc
-import HTTP
-import JSON
+package import HTTP
+package import JSON
 import Outbound
 import Postgres
-import Runtime
-import Tenancy
+package import Runtime
+package import Tenancy
 
 /// The execution context of a command: the database and the configured defaults.
-@EventLoop final class CommandContext {
+@EventLoop package final class CommandContext {
   private let api: ManagementAPI
   /// The context of commands that concern no app.
-  let deployment: RequestContext
+  package let deployment: RequestContext
   /// The name of the default app.
-  let defaultApp: String
+  package let defaultApp: String
   /// The URL of the deployment, without a path.
-  let issuer: String
+  nonisolated package let issuer: String
   /// Whether the workers serve the console.
-  let hasConsole: Bool
+  package let hasConsole: Bool
   /// Whether the workers send the mail that a command queues.
-  let sendsMail: Bool
+  package let sendsMail: Bool
   /// The time for which a worker may still use the old settings of a changed app.
-  let appCacheTTL: Duration
+  package let appCacheTTL: Duration
   private let database: Database
   /// The check of everything that a request needs, including the app.
-  let servingReadiness: ReadinessCheck
+  package let servingReadiness: ReadinessCheck
   private let readiness: ReadinessCheck
 
-  init(_ configuration: Configuration, isLarge: Bool) {
+  package init(_ configuration: Configuration, isLarge: Bool) {
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossier")
     if isLarge {
       settings.writeTimeout = .seconds(60)
@@ -67,13 +67,13 @@ import Tenancy
   }
 
   /// Waits until a connection exists or has failed.
-  func settle() async { await database.settle() }
+  package func settle() async { await database.settle() }
 
   /// Checks that the workers can use what this command stores.
   ///
   /// - Parameter lacksKey: whether secrets may be encrypted with another master key.
   /// - Throws: an error if the database, its schema or the master key does not fit.
-  func requireReadiness(lacksKey: Bool) async throws(CommandFailure) {
+  package func requireReadiness(lacksKey: Bool) async throws(CommandFailure) {
     await database.settle()
     guard let fault = await readiness.fault(), !lacksKey || fault.check != .masterKey else {
       return
@@ -82,7 +82,7 @@ import Tenancy
   }
 
   /// Sends a request, and returns the JSON of the response; null without a body.
-  func send(
+  package func send(
     _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none, to app: String? = nil,
     ifVersion: Int? = nil
   ) async throws(CommandFailure) -> JSON {
@@ -92,12 +92,12 @@ import Tenancy
   }
 
   /// Sends a request, and returns the response.
-  func send(_ request: APIRequest) async throws(CommandFailure) -> APIResponse {
+  package func send(_ request: APIRequest) async throws(CommandFailure) -> APIResponse {
     try await api.send(request)
   }
 
   /// Returns the text of a resource, as it is stored.
-  func text(of path: String, in app: String?) async throws(CommandFailure) -> [UInt8] {
+  package func text(of path: String, in app: String?) async throws(CommandFailure) -> [UInt8] {
     var request = APIRequest(.get, path)
     request.app = app
     return try await send(request).body
@@ -113,7 +113,7 @@ import Tenancy
   ///   - columns: the columns of the table.
   /// - Returns: the output.
   /// - Throws: an error of the API.
-  func list(
+  package func list(
     _ path: String, _ query: [String: String?] = [:], of app: String? = nil, options: ListOptions,
     columns: [String]
   ) async throws(CommandFailure) -> CommandOutput {
@@ -124,7 +124,7 @@ import Tenancy
   }
 
   /// Returns items of a list, all without a limit, and the cursor of what follows.
-  func items(
+  package func items(
     _ path: String, _ query: [String: String?] = [:], of app: String? = nil, limit: Int?,
     from start: String? = nil
   ) async throws(CommandFailure) -> (rows: [JSON], next: String?) {
@@ -147,7 +147,7 @@ import Tenancy
   /// Runs an operation of the domain that the API does not have.
   ///
   /// - Throws: the failure as the API reports it.
-  func run<Result>(
+  package func run<Result>(
     _ body: @EventLoop (RequestContext) async throws(Failure) -> Result
   ) async throws(CommandFailure) -> Result {
     do throws(Failure) {
@@ -160,7 +160,7 @@ import Tenancy
   /// Runs an operation of the domain in an app that the API does not have.
   ///
   /// - Throws: the failure as the API reports it.
-  func run<Result>(
+  package func run<Result>(
     in app: String?, _ body: @EventLoop (RequestContext) async throws(Failure) -> Result
   ) async throws(CommandFailure) -> Result {
     try await run { context async throws(Failure) in
@@ -173,14 +173,14 @@ import Tenancy
   }
 
   /// Returns the app with this name.
-  func record(of name: String?) async throws(CommandFailure) -> AppRecord {
+  package func record(of name: String?) async throws(CommandFailure) -> AppRecord {
     try await run { context async throws(Failure) in
       try await Apps.record(of: name ?? defaultApp, context)
     }
   }
 
   /// Returns the id of the user with this id or address.
-  func user(_ name: String, of app: String?) async throws(CommandFailure) -> String {
+  package func user(_ name: String, of app: String?) async throws(CommandFailure) -> String {
     if UserID(name) != nil { return name }
     let holder = try await run(in: app) { context async throws(Failure) in
       try await UserAdministration.holder(of: name, context)
@@ -193,7 +193,7 @@ import Tenancy
 }
 
 /// The body of a command, which runs on the loop.
-typealias CommandBody =
+package typealias CommandBody =
   @EventLoop @Sendable (CommandContext) async throws(CommandFailure) -> CommandOutput
 
 extension ConfigurationOptions {
@@ -205,7 +205,7 @@ extension ConfigurationOptions {
   ///   - lacksKey: whether secrets may be encrypted with a master key other than the given one.
   ///   - signals: the signals that the command handles itself.
   ///   - body: the command.
-  func run(
+  package func run(
     asJSON: Bool, isLarge: Bool = false, lacksKey: Bool = false, signals: [Int32] = [],
     _ body: @escaping CommandBody
   ) -> Never {
@@ -235,28 +235,30 @@ extension ConfigurationOptions {
 }
 
 /// Prints the reasons and ends the process.
-func end(_ reasons: [String], _ status: ExitStatus) -> Never {
+package func end(_ reasons: [String], _ status: ExitStatus) -> Never {
   for line in reasons.joined(separator: "\n").split(separator: "\n") { say(String(line)) }
   exit(status.rawValue)
 }
 
 /// Prints a progress line for the operator.
-func say(_ line: String) { Output.write("dossier: \(line)\n", to: 2) }
+package func say(_ line: String) { Output.write("dossier: \(line)\n", to: 2) }
 
 /// The reason why a command failed, and the exit status of the process.
-struct CommandFailure: Error {
+package struct CommandFailure: Error {
   /// Lines for standard error.
-  let reason: String
-  let status: ExitStatus
+  package let reason: String
+  package let status: ExitStatus
 
-  init(_ reason: String, _ status: ExitStatus) { (self.reason, self.status) = (reason, status) }
+  package init(_ reason: String, _ status: ExitStatus) {
+    (self.reason, self.status) = (reason, status)
+  }
 
   /// Creates the error for a failure of the domain or the API, with the texts of its type.
   ///
   /// - Parameters:
   ///   - failure: the failure.
   ///   - path: the path of the request; nil without one.
-  init(_ failure: Failure, at path: String? = nil) {
+  package init(_ failure: Failure, at path: String? = nil) {
     var lines = [failure.type.title, failure.explanation]
     for fault in failure.faults.prefix(FieldError.limit) {
       lines.append(
@@ -273,7 +275,7 @@ struct CommandFailure: Error {
   }
 
   /// Creates the error for a database or a master key that the workers could not use.
-  init(_ fault: ReadinessCheck.Fault) {
+  package init(_ fault: ReadinessCheck.Fault) {
     switch fault.check {
     case .database:
       self.init("PostgreSQL cannot be reached: \(fault.reason)", .cannotConnect)

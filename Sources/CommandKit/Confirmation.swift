@@ -3,14 +3,16 @@ import ArgumentParser
 import Glibc
 
 /// The confirmation of an operation that cannot be undone.
-struct Consent: ParsableArguments {
+package struct Confirmation: ParsableArguments {
+  package init() {}
+
   @Flag(name: .shortAndLong, help: "Does not ask for confirmation.")
-  var yes = false
+  package var yes = false
 
   /// Asks the operator.
   ///
   /// Throws an error if the answer is no, or if there is neither a terminal nor --yes.
-  func ask(_ question: String) throws(CommandFailure) {
+  package func ask(_ question: String) throws(CommandFailure) {
     if yes { return }
     guard isatty(0) == 1 else { throw Self.failure(question) }
     Output.write("\(question) [y/N] ", to: 2)

@@ -1,22 +1,26 @@
-import ArgumentParser
-import Configuration
+package import ArgumentParser
+package import Configuration
 import EventLoop
-import HTTP
+package import HTTP
 import JSON
 
 /// The output format of a command.
-struct OutputOptions: ParsableArguments {
+package struct OutputOptions: ParsableArguments {
+  package init() {}
+
   @Flag(name: .customLong("json"), help: "Prints JSON, for programs, instead of a table.")
-  var isJSON = false
+  package var isJSON = false
 }
 
 /// The options of all commands that use the database.
-struct CommonOptions: ParsableArguments {
-  @OptionGroup var settings: ConfigurationOptions
-  @OptionGroup var output: OutputOptions
+package struct CommonOptions: ParsableArguments {
+  package init() {}
+
+  @OptionGroup package var settings: ConfigurationOptions
+  @OptionGroup package var output: OutputOptions
 
   /// Runs `body` on the loop, prints its output and ends the process.
-  func run(isLarge: Bool = false, _ body: @escaping CommandBody) -> Never {
+  package func run(isLarge: Bool = false, _ body: @escaping CommandBody) -> Never {
     settings.run(asJSON: output.isJSON, isLarge: isLarge, body)
   }
 
@@ -28,47 +32,51 @@ struct CommonOptions: ParsableArguments {
   ///   - body: the body.
   ///   - app: the app; nil for the default app.
   ///   - columns: the columns of the table.
-  ///   - consent: how the operator confirms it; nil if that is not needed.
+  ///   - confirmation: how the operator confirms it; nil if that is not needed.
   ///   - question: what the operator confirms.
-  func send(
+  package func send(
     _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none, to app: String? = nil,
-    columns: [String]? = nil, asking consent: Consent? = nil, _ question: String = ""
+    columns: [String]? = nil, asking confirmation: Confirmation? = nil, _ question: String = ""
   ) -> Never {
     run { context async throws(CommandFailure) in
-      try consent?.ask(question)
+      try confirmation?.ask(question)
       return CommandOutput(try await context.send(method, path, body, to: app), columns: columns)
     }
   }
 }
 
 /// The options of commands that concern one app.
-struct AppOptions: ParsableArguments {
-  @OptionGroup var common: CommonOptions
+package struct AppOptions: ParsableArguments {
+  package init() {}
+
+  @OptionGroup package var common: CommonOptions
 
   @Option(help: ArgumentHelp("The app; by default that of the setting app.", valueName: "name"))
-  var app: String?
+  package var app: String?
 
   /// Sends a request to the app, as `CommonOptions.send` does.
-  func send(
+  package func send(
     _ method: HTTP.Method, _ path: String, _ body: APIRequest.Body = .none,
-    columns: [String]? = nil, asking consent: Consent? = nil, _ question: String = ""
+    columns: [String]? = nil, asking confirmation: Confirmation? = nil, _ question: String = ""
   ) -> Never {
-    common.send(method, path, body, to: app, columns: columns, asking: consent, question)
+    common.send(method, path, body, to: app, columns: columns, asking: confirmation, question)
   }
 }
 
 /// The options of lists with pages.
-struct ListOptions: ParsableArguments {
+package struct ListOptions: ParsableArguments {
+  package init() {}
+
   @Option(help: ArgumentHelp("The greatest number of results.", valueName: "number"))
-  var limit = 100
+  package var limit = 100
 
   @Flag(help: "Lists all, without a limit.")
-  var all = false
+  package var all = false
 
   @Option(help: "The cursor that the previous page printed; continues the list there.")
-  var cursor: String?
+  package var cursor: String?
 
-  func validate() throws {
+  package func validate() throws {
     guard limit > 0 else { throw ValidationError("--limit must be a number from 1.") }
   }
 }

@@ -3,11 +3,11 @@ import EventLoop
 import Glibc
 
 /// An output file of a command, or standard output.
-final class ResultsFile {
+package final class ResultsFile {
   private let descriptor: Int32
 
   /// Uses standard output.
-  init() { descriptor = 1 }
+  package init() { descriptor = 1 }
 
   /// Opens a file that only its owner may read, since it contains user data.
   ///
@@ -15,7 +15,7 @@ final class ResultsFile {
   ///   - path: the path of the file.
   ///   - kept: the number of bytes to keep; the rest is cut off.
   /// - Throws: `.file` if the file cannot be opened or is shorter than `kept`.
-  init(_ path: String, keeping kept: Int = 0) throws(CommandFailure) {
+  package init(_ path: String, keeping kept: Int = 0) throws(CommandFailure) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw CommandFailure("\(path): \(Self.reason)", .files) }
     // Pipes and terminals have no length.
@@ -32,7 +32,7 @@ final class ResultsFile {
   /// Writes all of the bytes.
   ///
   /// - Throws: `.file` if a write fails, for example because the disk is full.
-  func write(_ bytes: [UInt8]) throws(CommandFailure) {
+  package func write(_ bytes: [UInt8]) throws(CommandFailure) {
     guard Output.write(bytes, to: descriptor) else {
       throw CommandFailure("cannot write: \(Self.reason)", .files)
     }

@@ -1,12 +1,12 @@
 import Encoding
-import JSON
+package import JSON
 
 /// Formats JSON as columns of text.
-enum Table {
+package enum Table {
   /// Returns a list of objects as a table, or an object with one line per member.
   ///
   /// The lists of an object follow its lines.
-  static func text(_ value: JSON, columns: [String]? = nil) -> String {
+  package static func text(_ value: JSON, columns: [String]? = nil) -> String {
     if let rows = value.array { return list(rows, columns) }
     guard let object = value.object else { return "" }
     var lines: [[String]] = []
@@ -42,7 +42,7 @@ enum Table {
   }
 
   /// Returns the text with control characters replaced, since some of it comes from users.
-  static func visible(_ text: String) -> String {
+  package static func visible(_ text: String) -> String {
     let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
       if scalar == "\n" { return "⏎" }
       return scalar.isPrinted ? scalar : "\u{fffd}"

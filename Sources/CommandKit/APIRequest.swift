@@ -1,19 +1,19 @@
 import Encoding
-import HTTP
-import JSON
+package import HTTP
+package import JSON
 
 /// A request to the management API.
-struct APIRequest: Sendable {
-  var method: HTTP.Method
-  let path: String
-  var query: [(name: String, value: String)] = []
+package struct APIRequest: Sendable {
+  package var method: HTTP.Method
+  package let path: String
+  package var query: [(name: String, value: String)] = []
   /// The app; nil for the default app.
-  var app: String?
-  var body = Body.none
+  package var app: String?
+  package var body = Body.none
   /// The version that the resource must have.
-  var ifVersion: Int?
+  package var ifVersion: Int?
 
-  enum Body: Sendable {
+  package enum Body: Sendable {
     case none
     case json(JSON)
     case mergePatch(JSON)
@@ -44,12 +44,12 @@ struct APIRequest: Sendable {
     }
   }
 
-  init(_ method: HTTP.Method, _ path: String, _ body: Body = .none) {
+  package init(_ method: HTTP.Method, _ path: String, _ body: Body = .none) {
     (self.method, self.path, self.body) = (method, path, body)
   }
 
   /// Path and query.
-  var target: String {
+  package var target: String {
     guard !query.isEmpty else { return path }
     return path + "?"
       + query.map { "\($0.name)=\(PercentCoding.encode($0.value))" }.joined(separator: "&")
@@ -57,22 +57,22 @@ struct APIRequest: Sendable {
 }
 
 /// The response to a request that has succeeded.
-struct APIResponse: Sendable {
-  let body: [UInt8]
+package struct APIResponse: Sendable {
+  package let body: [UInt8]
   /// The cursor of the next page; nil for the last page.
-  let next: String?
+  package let next: String?
   /// The value of `Total-Count`, if the request asked for it.
-  let total: String?
+  package let total: String?
   /// The bytes after `body`; nil without any.
-  let stream: ResponseStream?
+  package let stream: ResponseStream?
 
   /// The body as JSON; null without a body.
-  var json: JSON { (try? JSON.parse(body)) ?? .null }
+  package var json: JSON { (try? JSON.parse(body)) ?? .null }
 
   /// Returns the cursor of the next page.
   ///
   /// - Source: RFC 8288.
-  static func cursor(in link: String?) -> String? {
+  package static func cursor(in link: String?) -> String? {
     guard let target = link?.split(separator: ">").first else { return nil }
     return target.split(separator: "cursor=").dropFirst().last.map {
       String($0.prefix { $0 != "&" })
@@ -81,4 +81,4 @@ struct APIResponse: Sendable {
 }
 
 /// Returns a text as one segment of a path.
-func segment(_ text: String) -> String { PercentCoding.encode(text) }
+package func segment(_ text: String) -> String { PercentCoding.encode(text) }
