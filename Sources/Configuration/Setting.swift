@@ -49,7 +49,7 @@ package enum Setting: String, CaseIterable {
   package var defaultValue: String? {
     switch self {
     case .database, .masterKey: nil
-    case .issuer: "http://127.0.0.1:8080"
+    case .issuer: "http://localhost:8080"
     case .app: "default"
     case .appCacheTTL: "5000"
     case .workers: "0"

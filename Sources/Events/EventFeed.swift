@@ -138,7 +138,9 @@ extension Failure {
     .remedied("Read all users again, then continue with the cursor in oldest_cursor.")
   package static let feedDisabled = Failure("feed_disabled", .conflict)
     .titled("The app does not publish these events.")
-    .remedied("Enable it: dossier app set --app NAME event_feed=true or revocation_feed=true.")
+    .remedied(
+      "Enable it: dossier app set --app NAME event_feed=true or revocation_feed=true. "
+        + "Workers know it after about 10 seconds.")
 
   static func cursorExpired(oldest: String) -> Failure {
     .cursorExpired(

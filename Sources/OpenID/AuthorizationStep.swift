@@ -167,9 +167,10 @@ extension Client {
 
   /// Returns whether users are asked before a request gets a code.
   ///
-  /// Any program of the user's machine can answer at localhost.
+  /// Any program of the user's machine can answer at localhost, but for the address of the issuer.
   func needsConsent(to request: AuthorizationRequest, at server: ResourceServer?) -> Bool {
-    needsConsent(at: server) || RedirectTarget(request.redirect).isLocalhost
+    let isOwn = request.redirect.utf8.starts(with: request.issuer.utf8)
+    return needsConsent(at: server) || RedirectTarget(request.redirect).isLocalhost && !isOwn
   }
 }
 

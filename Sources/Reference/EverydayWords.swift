@@ -48,7 +48,7 @@ enum EverydayWords {
     "POST /v1/password/reset": "forgot forgotten lost password recover account new",
     "POST /v1/password/change": "update password new",
     "POST /v1/connections":
-      "social login sign in with Google Apple Microsoft GitHub Facebook single sign-on SSO OpenID",
+      "add button social login sign in with Google Apple Microsoft GitHub Facebook single sign-on SSO OpenID",
     "GET /v1/device": "switch account multiple accounts users of this browser",
     "PUT /v1/device/active": "switch account multiple accounts change user",
     "POST /v1/device/users/{user}/logout": "sign out signout log out account",
@@ -57,6 +57,7 @@ enum EverydayWords {
     "GET /v1/me": "who am I current user account",
     "PATCH /v1/me": "edit profile rename display name language time zone phone",
     "DELETE /v1/me": "delete account close account remove erase user GDPR",
+    "GET /v1/doctor": "health status monitoring back up backup",
     "GET /v1/me/export": "download my data takeout GDPR",
     "GET /v1/users/{user}/export": "download data takeout GDPR",
     "PUT /v1/me/picture": "avatar photo image profile picture upload",
@@ -64,7 +65,7 @@ enum EverydayWords {
     "PUT /v1/users/{user}/picture": "avatar photo image profile picture upload",
     "DELETE /v1/users/{user}/picture": "avatar photo image profile picture remove",
     "GET /v1/pictures/{picture}": "avatar photo image profile picture",
-    "GET /v1/users": "search find query users",
+    "GET /v1/users": "search find query page through users paginate",
     "POST /v1/users": "create account import migrate user",
     "POST /v1/rate-limits/reset": "throttling unlock locked out 429 too many attempts",
     "DELETE /v1/users/{user}/sessions": "sign out everywhere all devices revoke kick",
@@ -107,8 +108,11 @@ enum EverydayWords {
     "GET /v1/me/changes": "sync poll offline update what is new another device realtime",
     "GET /v1/me/audit": "security log activity history recent",
     "GET /v1/apps/{app}/jwks.json": "verify access token back end public key JWKS",
+    "GET /v1/events": "webhooks notifications triggers told about events back end CRM sync",
+    "GET /v1/users/{user}": "get user by id",
     "POST /v1/apps": "new project tenant",
-    "PATCH /v1/apps/{app}": "CORS allowed origins configure settings domain",
+    "PATCH /v1/apps/{app}":
+      "CORS allowed origins configure settings domain branding logo color change the look of sign-in pages",
     "POST /v1/clients":
       "register application OAuth OpenID Connect server key back end service account M2M",
     "PATCH /v1/clients/{client}": "redirect URI callback URL allowed origins configure application",

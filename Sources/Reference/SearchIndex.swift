@@ -91,14 +91,31 @@ struct SearchIndex {
       })
   }
 
+  /// Words that say nothing about what a person looks for.
+  private static let fillers = Set(
+    """
+    a an and are can do does for get how i in is my of on the through to what when with
+    """.split(separator: " ").map(String.init))
+
   /// Returns the places that match, the best first.
   ///
+  /// If none has all words, fillers and the endings of plurals do not count. If still none has all, the
+  /// places with the most words match.
   /// - Complexity: O(*n*) in the number of places, for each of at most `wordLimit` words.
   func places(matching query: String) -> [Place] {
     var typed: [[UInt8]] = []
     for word in Self.words(of: query) where typed.count < Self.wordLimit && !typed.contains(word) {
       typed.append(word)
     }
+    let found = places(withAllOf: typed)
+    guard found.isEmpty else { return found }
+    let telling = typed.filter { !Self.fillers.contains(String(decoding: $0, as: UTF8.self)) }
+      .map { $0.count > 3 && $0.last == UInt8(ascii: "s") ? Array($0.dropLast()) : $0 }
+    let better = places(withAllOf: telling)
+    return better.isEmpty ? places(withMostOf: telling) : better
+  }
+
+  private func places(withAllOf typed: [[UInt8]]) -> [Place] {
     guard let first = typed.first else { return [] }
     var sums = self.ranks(of: first)
     var isInText = sums.mapValues { $0 == Rank.text.rawValue }
@@ -112,6 +129,22 @@ struct SearchIndex {
     let exact = sums.filter { isInText[$0.key] != true }
     return (exact.isEmpty ? sums : exact)
       .sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+      .map { places[$0.key] }
+  }
+
+  /// Returns the places that have the most of at least three words, and two of them or more.
+  private func places(withMostOf typed: [[UInt8]]) -> [Place] {
+    guard typed.count > 2 else { return [] }
+    var found: [Int: (words: Int, sum: Int)] = [:]
+    for word in typed {
+      for (place, rank) in ranks(of: word) where rank != Rank.text.rawValue {
+        let before = found[place] ?? (0, 0)
+        found[place] = (before.words + 1, before.sum + rank)
+      }
+    }
+    let most = max(2, found.values.map(\.words).max() ?? 0)
+    return found.filter { $0.value.words == most }
+      .sorted { ($0.value.sum, $0.key) < ($1.value.sum, $1.key) }
       .map { places[$0.key] }
   }
 

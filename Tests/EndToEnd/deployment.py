@@ -71,6 +71,8 @@ class Deployment(Cluster, Asking):
                 **({"DOSSIER_SOCKET_GROUP": "www-data"} if IS_ROOT else {}),
                 "DOSSIER_WORKERS": str(workers),
                 "DOSSIER_MAIL": str(self.mail),
+                # The host of the requests.
+                "DOSSIER_ISSUER": "http://127.0.0.1:8080",
                 # The workers read an app for every request, so a test's change takes effect at once.
                 "DOSSIER_APP_CACHE_TTL_MS": "0",
                 # Longer than any test, so no request is refused because the machine is busy.

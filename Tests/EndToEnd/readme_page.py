@@ -8,10 +8,10 @@ README = (ROOT / "README.md").read_text()
 EMAIL, PASSWORD = "ada@example.org", "correct horse battery"
 
 
-def page(port):
-    """Returns the page for a server at a port."""
+def page(server):
+    """Returns the page for a server at a host and port."""
     text, = re.findall(r"(?s)```html\n(.*?)```", README)
-    return text.replace("127.0.0.1:8080", f"127.0.0.1:{port}")
+    return text.replace("localhost:8080", server)
 
 
 class Visit:

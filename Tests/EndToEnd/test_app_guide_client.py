@@ -16,7 +16,7 @@ class ClientPage(AppCase):
     @contextlib.contextmanager
     def served_page(self, client):
         """Serves the page as README says, with another client than `demo`."""
-        text = readme_page.page(self.site.port).replace('"demo"', f'"{client}"')
+        text = readme_page.page(f"127.0.0.1:{self.site.port}").replace('"demo"', f'"{client}"')
         (self.folder / "index.html").write_text(text)
         start, = re.findall(r"(?m)^python3 -m http\.server .*$", README)
         with subprocess.Popen(self.written(start).split(), cwd=self.folder,

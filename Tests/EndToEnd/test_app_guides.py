@@ -79,7 +79,7 @@ class GuideCase(HostedCase):
 
     def written(self, text):
         """Returns a text of the guide with the ports of this reader."""
-        text = text.replace("127.0.0.1:8080", f"127.0.0.1:{self.site.port}")
+        text = text.replace("localhost:8080", f"127.0.0.1:{self.site.port}")
         return re.sub(r"\b3000\b", str(self.port), text)
 
     def filled(self, script):

@@ -256,7 +256,7 @@ class Examples(Case):
         readme = (ROOT / "README.md").read_text()
         # `deploy/up` does not return, so the other commands are for a second shell.
         self.assertIn("```sh\ndeploy/up ", readme)
-        block = re.search(r"```sh\nB=http://127.0.0.1:8080\n(.*?)```", readme, re.S)
+        block = re.search(r"```sh\nB=http://localhost:8080\n(.*?)```", readme, re.S)
         # The second run finds the user of the first.
         for _ in range(2):
             self.assertIn('"theme": "dark"', self.run_all(block.group(1)))

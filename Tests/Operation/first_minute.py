@@ -14,7 +14,7 @@ class FirstMinute:
     """Tests for a class with the server's `port` and an empty `folder`."""
 
     def run_script(self, script):
-        run = subprocess.run(["bash", "-ec", script.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")],
+        run = subprocess.run(["bash", "-ec", script.replace("localhost:8080", f"localhost:{self.port}")],
                              capture_output=True, text=True, cwd=self.folder, timeout=120)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         return run.stdout
@@ -31,7 +31,7 @@ class FirstMinute:
         page, port = os.path.join(self.folder, "page"), free_port()
         os.makedirs(page, exist_ok=True)
         with open(os.path.join(page, "index.html"), "w") as file:
-            file.write(readme_page.page(self.port))
+            file.write(readme_page.page(f"localhost:{self.port}"))
         serve, = commands("Build a page", README)
         pages = subprocess.Popen(["bash", "-c", f"exec {serve.replace(' 3000', f' {port}').strip()}"], cwd=page,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -42,5 +42,5 @@ class FirstMinute:
         self.addCleanup(browser.stop)
         for _ in range(2):
             readme_page.Visit(browser, f"http://127.0.0.1:{port}/").walk()
-        browser.open(f"http://127.0.0.1:{self.port}/demo/")
+        browser.open(f"http://localhost:{self.port}/demo/")
         browser.wait(lambda: browser.all("button"), "the demo")

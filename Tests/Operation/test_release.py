@@ -233,13 +233,13 @@ class Image(FirstMinute, unittest.TestCase):
             return log.read()
 
     def test_mails_and_requests_are_in_its_output(self):
-        self.run_script("curl -s -X POST http://127.0.0.1:8080/v1/register -H 'Content-Type: application/json' "
+        self.run_script("curl -s -X POST http://localhost:8080/v1/register -H 'Content-Type: application/json' "
                         "-d '{\"email\":\"mail@example.com\",\"password\":\"correct horse battery\"}'")
         wait_until(lambda: "To: mail@example.com" in self.said(), what="the mail: " + self.said()[-2000:])
         self.assertIn('"route":"POST /v1/register"', self.said())
 
     def test_the_command_line_has_the_settings_of_the_server(self):
-        self.run_script("curl -s -X POST http://127.0.0.1:8080/v1/register -H 'Content-Type: application/json' "
+        self.run_script("curl -s -X POST http://localhost:8080/v1/register -H 'Content-Type: application/json' "
                         "-d '{\"email\":\"shown@example.com\",\"password\":\"correct horse battery\"}'")
         guide = (ROOT / "deploy/image/README.md").read_text()
         script, = commands("Use the command line", guide)
@@ -255,7 +255,7 @@ class Image(FirstMinute, unittest.TestCase):
         self.assertEqual(found, "")
 
     def test_its_data_outlives_a_stop_a_kill_and_the_end_of_a_server(self):
-        self.run_script("curl -sf -X POST http://127.0.0.1:8080/v1/register -H 'Content-Type: application/json' "
+        self.run_script("curl -sf -X POST http://localhost:8080/v1/register -H 'Content-Type: application/json' "
                         "-d '{\"email\":\"kept@example.com\",\"password\":\"correct horse battery\"}'")
         key = self.engine.ask("exec", "dossier", "cat", "/var/lib/dossier/master-key")
         for end in [["stop", "--time", "60", "dossier"], ["kill", "--signal", "KILL", "dossier"],
@@ -264,7 +264,7 @@ class Image(FirstMinute, unittest.TestCase):
             self.server.wait(90)
             self.engine.ask("rm", "dossier")
             type(self).start()
-            self.run_script("curl -sf -X POST http://127.0.0.1:8080/v1/login/password -H 'Content-Type: application/json' "
+            self.run_script("curl -sf -X POST http://localhost:8080/v1/login/password -H 'Content-Type: application/json' "
                             "-d '{\"email\":\"kept@example.com\",\"password\":\"correct horse battery\"}'")
         self.assertEqual(self.engine.ask("exec", "dossier", "cat", "/var/lib/dossier/master-key"), key)
         self.assertIn("stopping PostgreSQL", self.said())

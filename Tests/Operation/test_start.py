@@ -24,8 +24,8 @@ class Start(FirstMinute, unittest.TestCase):
         cls.log = os.path.join(cls.folder, "log")
         # The release build exists already.
         command = up.split("#")[0].strip() + f" --release --port {cls.port} --data {cls.folder}/data"
-        # The programs of the test build are not those of deploy/up.
-        environment = {name: value for name, value in os.environ.items() if name != "DOSSIER_TESTED"}
+        # The programs of the test build are not those of deploy/up, which takes DOSSIER_… for settings.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DOSSIER_")}
         with open(cls.log, "wb") as log:
             cls.server = subprocess.Popen(["bash", "-c", f"exec {command}"], cwd=ROOT, env=environment,
                                           stdout=log, stderr=log, start_new_session=True)
@@ -51,7 +51,7 @@ class Start(FirstMinute, unittest.TestCase):
     def test_what_it_prints(self):
         said = self.said()
         requests, = commands("Try it", README)
-        self.assertIn(requests.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}"), said.replace("\n  ", "\n"))
+        self.assertIn(requests.replace("localhost:8080", f"localhost:{self.port}"), said.replace("\n  ", "\n"))
         self.assertIn("The release build of Dossier", said)
         for command in re.findall(r"(?m)(/\S*/(?:dossier|psql) .*)$", said):
             # A connection to Google would remain.

@@ -1,5 +1,6 @@
 // The search of the site, without a server. It finds the same places as the search of the reference:
-// each typed word begins a word of the place, in its title or its detail, or else in its text.
+// each typed word begins a word of the place, in its title or its detail, or else in its text. If no place
+// has all words, fillers and plurals do not count; then the places with the most words match.
 {
   const root = new URL("..", document.currentScript.src);
   const wordLimit = 10, resultLimit = 50;
@@ -11,8 +12,18 @@
     return rank < 0 ? undefined : rank;
   }
 
+  const fillers = new Set(
+    "a an and are can do does for get how i in is my of on the through to what when with".split(" "));
+
   function placesMatching(text) {
     const typed = [...new Set(wordsOf(text))].slice(0, wordLimit);
+    const telling = typed.filter((word) => !fillers.has(word))
+      .map((word) => word.length > 3 && word.endsWith("s") ? word.slice(0, -1) : word);
+    return [withAllOf(typed), withAllOf(telling), withMostOf(telling)]
+      .find((places) => places.length > 0) ?? [];
+  }
+
+  function withAllOf(typed) {
     const found = typed.length === 0 ? [] : globalThis.searchPlaces.flatMap((place, index) => {
       const ranks = typed.map((word) => rankOf(place, word));
       if (ranks.includes(undefined)) return [];
@@ -21,6 +32,18 @@
     });
     const exact = found.filter((one) => !one.isInText);
     return (exact.length > 0 ? exact : found)
+      .sort((a, b) => a.sum - b.sum || a.index - b.index).map((one) => one.place);
+  }
+
+  // Returns the places that have the most of at least three words, and two of them or more.
+  function withMostOf(typed) {
+    if (typed.length < 3) return [];
+    const found = globalThis.searchPlaces.map((place, index) => {
+      const ranks = typed.map((word) => rankOf(place, word)).filter((rank) => rank < 2);
+      return { place, index, words: ranks.length, sum: ranks.reduce((all, rank) => all + rank, 0) };
+    });
+    const most = Math.max(2, ...found.map((one) => one.words));
+    return found.filter((one) => one.words === most)
       .sort((a, b) => a.sum - b.sum || a.index - b.index).map((one) => one.place);
   }
 

@@ -2,7 +2,7 @@
 // Set the app's email_link_base_url to this page, and the links of its mails lead here.
 
 const query = new URLSearchParams(location.search);
-const server = query.get("server") ?? "http://127.0.0.1:8080";
+const server = query.get("server") ?? "http://localhost:8080";
 const device = query.get("device") === "cookie" ? "cookie" : "secret";
 /** @type {typeof import("./dossier.js")} */
 const { Dossier, DossierError } = await import(`${server}/dossier.js`).catch((error) => {
