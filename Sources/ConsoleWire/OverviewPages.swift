@@ -32,11 +32,12 @@ import WireKit
     var page = ConsolePage("Overview", section: .overview)
     page.hasTimes = true
     page.body = try await warnings(visit)
-    let users = try await visit.read("users", query: [("limit", "5")]).items
+    let newestUsers = try await visit.read("users", query: [("limit", "5")])
+    let users = newestUsers.items
     let events = try await visit.read(
       "audit", query: [("app", visit.place), ("limit", "8")]
     ).items
-    page.body += try await numbers(visit)
+    page.body += try await numbers(visit, newestUsers)
     let newest: Markup =
       users.isEmpty
       ? Part.empty(
@@ -121,7 +122,9 @@ import WireKit
 
   private static let ranges = [7, 30, 90]
 
-  private static func numbers(_ visit: ConsoleVisit) async throws(Failure) -> [Markup] {
+  private static func numbers(
+    _ visit: ConsoleVisit, _ newest: ConsoleAnswer
+  ) async throws(Failure) -> [Markup] {
     let asked = FormValues(visit.call.request.query)?["days"].flatMap { Int($0) } ?? 30
     let range = ranges.contains(asked) ? asked : 30
     let today = Timestamp.now.seconds / 86_400
@@ -152,7 +155,7 @@ import WireKit
     }
     return [
       Part.numbers([
-        ("Users", UserCount.about(found), UserCount.day(found)),
+        UserCount.number(found, newest),
         (
           "Active users", active?.1.map { "\($0)" } ?? "–",
           active.map { "on \($0.0)" } ?? "counted after 03:00 UTC"
@@ -181,20 +184,25 @@ import WireKit
     ]
   }
 
-  /// The number of users of an app, as of the last night.
+  /// The number of users of an app.
   enum UserCount {
-    static func about(_ statistics: JSON) -> String {
-      isKnown(statistics) ? "about \(statistics["users"]?.text ?? "")" : "–"
-    }
-
-    static func day(_ statistics: JSON) -> String {
-      isKnown(statistics)
-        ? "on \(statistics["users_on"]?.string ?? "")" : "counted after 03:00 UTC"
-    }
-
-    /// Whether a night has counted users; an app that began today had none.
-    private static func isKnown(_ statistics: JSON) -> Bool {
-      statistics["users"]?.number?.int ?? 0 > 0
+    /// Returns the number with its label and its day.
+    ///
+    /// A whole list has the exact number. The number of the last night is at least that of the list.
+    ///
+    /// - Parameters:
+    ///   - statistics: the numbers of `/v1/statistics`.
+    ///   - newest: the newest users.
+    /// - Returns: the label, the number and the note.
+    static func number(
+      _ statistics: JSON, _ newest: ConsoleAnswer
+    ) -> (label: String, value: String, note: String) {
+      let (counted, listed) = (statistics["users"]?.number?.int ?? 0, newest.items.count)
+      if newest.next == nil { return ("Users", "\(listed)", "now") }
+      guard counted > listed else {
+        return ("Users", "more than \(listed)", "counted after 03:00 UTC")
+      }
+      return ("Users", "about \(counted)", "on \(statistics["users_on"]?.string ?? "")")
     }
   }
 }
