@@ -94,7 +94,7 @@ package enum EventWords {
     guard parts.count == 2 else { return actor }
     let kinds = ["administrator": "Administrator", "client": "Application"]
     guard let kind = kinds[parts[0]] else { return actor }
-    return name ?? "\(kind) \(parts[1].suffix(6)) (deleted)"
+    return name ?? "\(kind) \(NameWords.short(parts[1])) (deleted)"
   }
 
   /// Returns the details of an event as labels with their values; nil if they are not flat.

@@ -52,7 +52,8 @@ package enum Part {
     var rest = text[...]
     let time = /[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]+)?(?:Z|\+00:00)/
     while let match = rest.firstMatch(of: time) {
-      parts += ["\(visible(String(rest[..<match.range.lowerBound])))", Self.time(String(match.output))]
+      parts.append("\(visible(String(rest[..<match.range.lowerBound])))")
+      parts.append(Self.time(String(match.output)))
       rest = rest[match.range.upperBound...]
     }
     return "<bdi>\(parts)\(visible(String(rest)))</bdi>"

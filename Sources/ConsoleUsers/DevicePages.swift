@@ -130,10 +130,10 @@ import WireKit
     "Sign out ends the sessions on a device, which still lists the user for the next sign-in. Remove "
     + "also makes the device forget the user: choose it for a lost phone."
 
-  /// Returns the program and the system of a device, and the end of its id, which differs.
+  /// Returns the program and the system of a device, and a part of its id.
   private static func name(of device: JSON, _ id: String) -> Markup {
     let label = device["agent"]?.string.map(BrowserName.init)?.label ?? "Device"
-    return "\(Part.name(label)) \(Part.identifier(String(id.suffix(6))))"
+    return "\(Part.name(label)) \(Part.identifier(NameWords.short(id)))"
   }
 
   /// Returns the name of the application of the latest sign-in on a device.
@@ -166,7 +166,8 @@ import WireKit
     if let user = users.first?["user_id"]?.string {
       latest = try await visit.read("users", user, "devices", id).json
     }
-    let label = latest["agent"]?.string.map(BrowserName.init)?.label ?? "Device \(id.suffix(6))"
+    let label =
+      latest["agent"]?.string.map(BrowserName.init)?.label ?? "Device \(NameWords.short(id))"
     var page = ConsolePage(label, heading: Part.name(label), section: .users)
     page.hasTimes = true
     page.commands = ["dossier device show \(id) --app \(visit.place)"]

@@ -55,7 +55,7 @@ import WireKit
   static func heading(of user: JSON) -> Markup {
     if let email = user["email"]?.string { return Part.address(email) }
     if let name = user["name"]?.string { return Part.name(name) }
-    return "Guest \(user["id"]?.string?.suffix(6).description ?? "")"
+    return "Guest \(NameWords.short(user["id"]?.string ?? ""))"
   }
 
   /// Returns the states of a user, the most important one first.

@@ -232,7 +232,7 @@ import WireKit
       var row: [Markup] = [
         #"<span title="\#(agent ?? "")">\#(Part.name(label))</span>"#,
         item["device_id"]?.string.map {
-          #"<a href="\#(visit.path("devices", $0).text)">Device \#(Part.identifier(String($0.suffix(6))))</a>"#
+          #"<a href="\#(visit.path("devices", $0).text)">Device \#(Part.identifier(NameWords.short($0)))</a>"#
             as Markup
         } ?? "",
         Part.name(EventWords.method(item["provider"]?.string ?? "")),

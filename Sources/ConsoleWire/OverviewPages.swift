@@ -28,16 +28,19 @@ import WireKit
     },
   ]
 
+  /// The most users in the list of the newest.
+  private nonisolated static let mostUsers = 5
+
   private static func overview(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
     var page = ConsolePage("Overview", section: .overview)
     page.hasTimes = true
     page.body = try await warnings(visit)
-    let newestUsers = try await visit.read("users", query: [("limit", "5")])
-    let users = newestUsers.items
+    let newestUsers = try await visit.read("users", query: [("limit", "\(mostUsers + 1)")]).items
+    let users = Array(newestUsers.prefix(mostUsers))
     let events = try await visit.read(
       "audit", query: [("app", visit.place), ("limit", "8")]
     ).items
-    page.body += try await numbers(visit, newestUsers)
+    page.body += try await numbers(visit, newest: newestUsers.count)
     let newest: Markup =
       users.isEmpty
       ? Part.empty(
@@ -123,7 +126,7 @@ import WireKit
   private static let ranges = [7, 30, 90]
 
   private static func numbers(
-    _ visit: ConsoleVisit, _ newest: ConsoleAnswer
+    _ visit: ConsoleVisit, newest listed: Int
   ) async throws(Failure) -> [Markup] {
     let asked = FormValues(visit.call.request.query)?["days"].flatMap { Int($0) } ?? 30
     let range = ranges.contains(asked) ? asked : 30
@@ -155,7 +158,7 @@ import WireKit
     }
     return [
       Part.numbers([
-        UserCount.number(found, newest),
+        UserCount.number(found, listed),
         (
           "Active users", active?.1.map { "\($0)" } ?? "–",
           active.map { "on \($0.0)" } ?? "counted after 03:00 UTC"
@@ -188,19 +191,20 @@ import WireKit
   enum UserCount {
     /// Returns the number with its label and its day.
     ///
-    /// A whole list has the exact number. The number of the last night is at least that of the list.
+    /// A short list has all users, and so the exact number. Otherwise the number of the last night is
+    /// shown, unless it is less than what the list has.
     ///
     /// - Parameters:
     ///   - statistics: the numbers of `/v1/statistics`.
-    ///   - newest: the newest users.
+    ///   - listed: the number of the newest users, at most one more than a list has.
     /// - Returns: the label, the number and the note.
     static func number(
-      _ statistics: JSON, _ newest: ConsoleAnswer
+      _ statistics: JSON, _ listed: Int
     ) -> (label: String, value: String, note: String) {
-      let (counted, listed) = (statistics["users"]?.number?.int ?? 0, newest.items.count)
-      if newest.next == nil { return ("Users", "\(listed)", "now") }
-      guard counted > listed else {
-        return ("Users", "more than \(listed)", "counted after 03:00 UTC")
+      let counted = statistics["users"]?.number?.int ?? 0
+      if listed <= OverviewPages.mostUsers { return ("Users", "\(listed)", "now") }
+      guard counted > OverviewPages.mostUsers else {
+        return ("Users", "more than \(OverviewPages.mostUsers)", "counted after 03:00 UTC")
       }
       return ("Users", "about \(counted)", "on \(statistics["users_on"]?.string ?? "")")
     }
