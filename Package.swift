@@ -636,7 +636,8 @@ let package = Package(
       name: "WireTests",
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
-        "Imaging", "Transfer", "AppServicesWire", "Configuration", "ConsoleWire", "Accounts",
+        "Imaging", "Transfer", "AppServicesWire", "Configuration", "ConsoleKit", "ConsoleWire",
+        "Accounts",
         "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",

@@ -157,6 +157,11 @@ package import WireKit
     guard case .form(let form) = call.body else { throw .formForged }
     let (email, next) = (form.trimmed("email"), checked(form["next"]))
     let kept = KeptForm.field(in: form)
+    let missing = missing(["email", "password"], in: form)
+    guard missing.isEmpty else {
+      let page = signInPage(next: next, kept: kept, email: email, mistakes: missing)
+      return ConsoleResponses.page(page, .unprocessable)
+    }
     ConsoleVisit.findDevice(call)
     do throws(Failure) {
       let credentials = Credentials(email: email, password: form.text("password"))
@@ -195,6 +200,11 @@ package import WireKit
     guard case .form(let form) = call.body else { throw .formForged }
     let state = ConsoleState(in: form, of: codePath, call)
     guard let flow = state.values[.flow] else { return call.redirect(to: path) }
+    let missing = missing(["code"], in: form)
+    guard missing.isEmpty else {
+      let page = try codePage(state, call, kept: KeptForm.field(in: form), mistakes: missing)
+      return ConsoleResponses.page(page, .unprocessable)
+    }
     ConsoleVisit.findDevice(call)
     do throws(Failure) {
       let session = try await ConsoleSessions.complete(flow, by: form.trimmed("code"), call.context)
@@ -209,6 +219,17 @@ package import WireKit
       ) { (mistakes) throws(Failure) in
         try codePage(state, call, kept: KeptForm.field(in: form), mistakes: mistakes)
       }
+    }
+  }
+
+  /// Returns the errors of fields that are empty.
+  package static func missing(_ names: [String], in form: FormValues) -> [Mistake] {
+    let texts = [
+      "email": "Enter your email address.", "password": "Enter a password.",
+      "code": "Enter the 6-digit code that your authenticator app shows.",
+    ]
+    return names.filter { form.trimmed(named: $0).isEmpty }.map {
+      Mistake(texts[$0] ?? "Enter a value.", field: $0)
     }
   }
 
@@ -269,6 +290,12 @@ package import WireKit
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> Response {
     let next = checked(form["next"])
+    let missing = missing(["password", "code"], in: form)
+    guard missing.isEmpty else {
+      let page = confirmPage(
+        visit, next: next, kept: KeptForm.field(in: form), mistakes: missing)
+      return visit.response(page, .unprocessable)
+    }
     ConsoleVisit.findDevice(visit.call)
     do throws(Failure) {
       let session = try await ConsoleSessions.stepUp(

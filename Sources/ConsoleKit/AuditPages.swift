@@ -19,24 +19,71 @@ package import WireKit
 
   /// The conditions, as the parameters of the page and of `/v1/audit` name them.
   private struct Conditions {
-    static let fields = ["action", "actor", "user", "network", "session", "from", "to", "order"]
+    static let fields = [
+      "action", "actor", "user", "network", "session", "from", "to", "order", "offset",
+    ]
+    /// The parameters of the page.
+    ///
+    /// Words of actions and actors are replaced by their codes.
     let values: [(name: String, value: String)]
 
     init(_ form: FormValues?) {
-      values = Self.fields.map { ($0, form?.trimmed(named: $0) ?? "") }
+      values = Self.fields.map { name in
+        let typed = form?.trimmed(named: name) ?? ""
+        switch name {
+        case "action": return (name, EventWords.code(ofAction: typed) ?? typed)
+        case "actor": return (name, EventWords.code(ofActor: typed) ?? typed)
+        case "offset": return (name, Self.zone(minutes: typed) == nil ? "" : typed)
+        default: return (name, typed)
+        }
+      }
     }
 
     subscript(name: String) -> String { values.first { $0.name == name }?.value ?? "" }
-    var isEmpty: Bool { values.allSatisfy { $0.value.isEmpty || $0.name == "order" } }
+    var isEmpty: Bool { conditions.isEmpty }
+
+    /// The values that select events.
+    private var conditions: [(name: String, value: String)] {
+      values.filter { !$0.value.isEmpty && $0.name != "order" && $0.name != "offset" }
+    }
 
     /// The conditions in words.
     var text: String {
-      values.filter { !$0.value.isEmpty && $0.name != "order" }.map { "\($0.name) \($0.value)" }
-        .joined(separator: ", ")
+      conditions.map { name, value in
+        switch name {
+        case "action": "action \(EventWords.actions[value] ?? value)"
+        case "actor": "by \(EventWords.actors[value] ?? value)"
+        default: "\(name) \(value)"
+        }
+      }
+      .joined(separator: ", ")
+    }
+
+    /// The parameters of `/v1/audit`.
+    ///
+    /// Days begin and end in the zone of the reader.
+    var parameters: [(name: String, value: String)] {
+      let zone = Self.zone(minutes: self["offset"])
+      return values.filter { $0.name != "offset" }.map { name, value in
+        guard let zone, value.utf8.count == 10 else { return (name, value) }
+        switch name {
+        case "from": return (name, "\(value)T00:00:00\(zone)")
+        case "to": return (name, "\(value)T23:59:59\(zone)")
+        default: return (name, value)
+        }
+      }
+    }
+
+    /// Returns a zone of RFC 3339 by its minutes east of UTC; nil for another text.
+    private static func zone(minutes text: String) -> String? {
+      guard let minutes = Int(text), abs(minutes) <= 900 else { return nil }
+      func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+      let (hours, rest) = abs(minutes).quotientAndRemainder(dividingBy: 60)
+      return "\(minutes < 0 ? "-" : "+")\(digits(hours)):\(digits(rest))"
     }
 
     var flags: String {
-      values.filter { !$0.value.isEmpty }.map {
+      parameters.filter { !$0.value.isEmpty }.map {
         " --\($0.name) \(CommandLineText.quoted($0.value))"
       }
       .joined()
@@ -81,7 +128,9 @@ package import WireKit
       return page
     }
     page.body.append(
-      table(of: events.items, user: { visit.path("users", $0) }, hasCodes: true))
+      table(
+        of: events.items, user: { visit.path("users", $0) },
+        actor: { visit.path("audit", query: [("actor", $0)]) }, hasCodes: true))
     page.body += visit.pager(events) { visit.path("audit", query: conditions.values + $0) }
     if visit.right >= .admin { page.body.append(exportCard(conditions, visit)) }
     return page
@@ -92,19 +141,23 @@ package import WireKit
     of conditions: Conditions, _ visit: ConsoleVisit
   ) async throws(Failure) -> [(name: String, value: String)] {
     let user = conditions["user"]
-    guard user.utf8.contains(UInt8(ascii: "@")) else { return conditions.values }
+    guard user.utf8.contains(UInt8(ascii: "@")) else { return conditions.parameters }
     guard let id = try await visit.user(withAddress: user) else {
       throw .invalid([FieldError("/user", "user", "No user has this address.")])
     }
-    return conditions.values.map { ($0.name, $0.name == "user" ? id : $0.value) }
+    return conditions.parameters.map { ($0.name, $0.name == "user" ? id : $0.value) }
   }
 
   private static func form(
     _ conditions: Conditions, _ visit: ConsoleVisit, _ mistakes: [Mistake]
   ) -> Markup {
-    let fields = [
-      ConsoleField("action", "Action", value: conditions["action"], hint: "Such as login*"),
-      ConsoleField("actor", "By", value: conditions["actor"], hint: "Such as operator or user"),
+    var fields = [
+      ConsoleField(
+        "action", "Action", value: EventWords.actions[conditions["action"]] ?? conditions["action"],
+        hint: "Words or a code, such as login*"),
+      ConsoleField(
+        "actor", "By", value: EventWords.actors[conditions["actor"]] ?? conditions["actor"],
+        hint: "Or click a name below"),
       ConsoleField("user", "User", value: conditions["user"], hint: "Id or address"),
       ConsoleField(
         "network", "Network", value: conditions["network"], hint: "Such as 203.0.113.0/24"),
@@ -115,8 +168,11 @@ package import WireKit
         "order", "Order", .choice([("", "Newest first"), ("oldest", "Oldest first")]),
         value: conditions["order"], hint: "By time"),
     ]
+    fields[0].suggestions = EventWords.actions.values.sorted()
+    fields[1].suggestions = EventWords.actors.values.sorted()
     return """
       <form class="filter" method="get" action="\(visit.path("audit").text)">\
+      <input type="hidden" name="offset" value="\(conditions["offset"])">\
       \(fields.markup(mistakes))\(Part.submit("Apply", .secondary))</form>
       """
   }
@@ -157,11 +213,13 @@ package import WireKit
   /// - Parameters:
   ///   - events: the events.
   ///   - path: returns the page of a user; nil for the events of one user or object.
+  ///   - filter: returns the page with the events of an actor; nil for none.
   ///   - hasCodes: whether each action has its code beside it.
   ///   - versions: returns the versions of a document, by its name in events; nil for none.
   /// - Returns: the table.
   package static func table(
-    of events: [JSON], user path: ((String) -> LocalPath)? = nil, hasCodes: Bool = false,
+    of events: [JSON], user path: ((String) -> LocalPath)? = nil,
+    actor filter: ((String) -> LocalPath)? = nil, hasCodes: Bool = false,
     versions: ((String) -> LocalPath?)? = nil
   ) -> Markup {
     var columns: [ConsoleTable.Column] = [.init("Action"), .init("Time"), .init("By")]
@@ -172,6 +230,9 @@ package import WireKit
       var row: [Markup] = [
         action(of: event, hasCodes), Part.time(event["at"]?.string), actor(of: event),
       ]
+      if let filter, let code = event["actor"]?.string {
+        row[2] = #"<a href="\#(filter(code).text)">\#(row[2])</a>"#
+      }
       if let path {
         let user = event["user_id"]?.string
         row.append(
@@ -208,7 +269,7 @@ package import WireKit
 
   private static func details(_ detail: JSON) -> Markup {
     if let values = detail.object.flatMap(EventWords.values), values.utf8.count <= 120 {
-      return Part.name(values)
+      return Part.sentence(values)
     }
     return """
       <details><summary>Show</summary>\(changes(detail) ?? Part.code(detail.edited, label: "Details"))\

@@ -26,9 +26,11 @@ package enum ConsoleDocument: String, CaseIterable {
 
   package var hint: String {
     switch self {
-    case .metadata: "The user and the app may change it."
-    case .appMetadata: "Only back ends and administrators change it."
-    case .customData: "The custom user data of App Services."
+    case .metadata: "Choices of the user, such as a theme. The user and the app may change them."
+    case .appMetadata:
+      "Decisions of the app's owner, such as a plan. Only back ends and administrators change them."
+    case .customData:
+      "Data of the app about the user, such as progress: the custom user data of App Services."
     }
   }
 }

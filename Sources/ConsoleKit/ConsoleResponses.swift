@@ -22,6 +22,18 @@ package import WireKit
   ]
 }
 
+/// The result of a reset of rate limits.
+package enum ResetLimits {
+  /// Returns how many limits were reset, in words.
+  package static func sentence(_ count: Int) -> String {
+    switch count {
+    case 0: "Nothing was reset: no limit has counted an attempt."
+    case 1: "Limits that were reset: 1. A new attempt is possible at once."
+    default: "Limits that were reset: \(count). New attempts are possible at once."
+    }
+  }
+}
+
 /// Pages as responses.
 package enum ConsoleResponses {
   package static let stylesheet = VersionedFile(

@@ -324,6 +324,7 @@ package enum ConsoleOutcome {
     if failure.type.kind == .notFound, let app {
       page.body = [Part.paragraph("There is no such thing in \(app). It may have been deleted.")]
     }
+    if failure.type.kind == .notFound { page.body.append(Part.search(in: place)) }
     if failure.is(.roleInsufficient) {
       let role = session.administrator.role.rawValue
       page.body = [

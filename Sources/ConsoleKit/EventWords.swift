@@ -9,13 +9,34 @@ package enum EventWords {
   /// Returns an action in words, such as “User blocked” for `user_block`.
   package static func action(_ code: String) -> String { actions[code] ?? NameWords.label(code) }
 
-  private static let actions = [
-    "login": "Signed in", "login_failure": "Sign-in refused", "rate_limited": "Rate limit reached",
+  /// Returns the action with these words, in any case; nil if none has them.
+  package static func code(ofAction words: String) -> String? { code(of: words, among: actions) }
+
+  /// Returns the actor with these words, in any case; nil if none has them.
+  package static func code(ofActor words: String) -> String? { code(of: words, among: actors) }
+
+  private static func code(of words: String, among all: [String: String]) -> String? {
+    let wanted = words.lowercased()
+    return all.first { $0.value.lowercased() == wanted }?.key
+  }
+
+  /// The actors that are no administrators and no clients.
+  package static let actors = [
+    "user": "The user", "operator": "Command line", "system": "Dossier",
+    "unauthenticated": "Not signed in",
+  ]
+
+  /// The words of all actions.
+  ///
+  /// No two have the same words, so a filter by words finds one.
+  package static let actions = [
+    "login": "Signed in", "sign_in": "Sign-in completed", "login_failure": "Sign-in refused",
+    "rate_limited": "Rate limit reached",
     "reauthenticate": "Authenticated again", "session_end": "Session ended",
     "sessions_end": "All sessions ended", "link": "Sign-in method added",
     "unlink": "Sign-in method removed", "passkey_rename": "Passkey renamed",
     "passkey_counter": "Passkey may be copied", "api_key_disable": "API key disabled",
-    "api_key_enable": "API key enabled", "api_key_delete": "API key deleted",
+    "api_key_enable": "API key enabled",
     "password_change": "Password changed", "password_reset": "Password reset by email",
     "password_set": "Password set", "password_reset_mail": "Email for a new password sent",
     "ticket_create": "Ticket created", "email_verify": "Address verified",
@@ -53,8 +74,10 @@ package enum EventWords {
     "resource_server_delete": "API deleted", "role_create": "Role created",
     "role_change": "Role changed", "role_delete": "Role deleted",
     "role_permissions_change": "Role's permissions changed",
-    "issuer_create": "Connection created", "issuer_change": "Connection changed",
-    "issuer_delete": "Connection deleted", "schema_set": "Schema set",
+    "issuer_create": "Issuer created", "issuer_change": "Issuer changed",
+    "issuer_delete": "Issuer deleted", "connection_create": "Connection created",
+    "connection_change": "Connection changed", "connection_delete": "Connection deleted",
+    "schema_set": "Schema set",
     "schema_remove": "Schema removed", "key_rotate": "Signing key replaced",
     "key_remove": "Signing key removed", "master_key_reencrypt": "Secrets encrypted again",
   ]
@@ -66,18 +89,12 @@ package enum EventWords {
   ///   - name: the address of the administrator, or the name of the client; nil if unknown.
   /// - Returns: the words.
   package static func actor(_ actor: String, named name: String?) -> String {
-    switch actor {
-    case "user": return "The user"
-    case "operator": return "Command line"
-    case "system": return "Dossier"
-    case "unauthenticated": return "Not signed in"
-    default: break
-    }
+    if let words = actors[actor] { return words }
     let parts = actor.split(separator: ":", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return actor }
     let kinds = ["administrator": "Administrator", "client": "Application"]
     guard let kind = kinds[parts[0]] else { return actor }
-    return name ?? "\(kind) \(parts[1].suffix(6)) (deleted)"
+    return name ?? "\(kind) \(NameWords.short(parts[1])) (deleted)"
   }
 
   /// Returns the details of an event as labels with their values; nil if they are not flat.
@@ -89,7 +106,8 @@ package enum EventWords {
       }
       let text =
         value.array.map { $0.compactMap(\.string).joined(separator: ", ") }
-        ?? value.string.map { words[$0] ?? $0 } ?? (value == .null ? "none" : value.text)
+        ?? value.string.map { words[$0] ?? (name == "reason" ? actions[$0] : nil) ?? $0 }
+        ?? (value == .null ? "none" : value.text)
       parts.append("\(NameWords.label(name)): \(text)")
     }
     return parts.joined(separator: "; ")
@@ -108,6 +126,7 @@ package enum EventWords {
   private static let words = [
     "custom_data": "custom data", "app_metadata": "app metadata", "user_metadata": "metadata",
     "linked-password": "linked password", "api-key": "API key", "email": "email code or link",
+    "api_key_delete": "an API key was deleted",
     "refresh_reuse": "a refresh token was used twice", "code_reuse": "a code was used twice",
     "session_limit": "too many sessions", "client_disabled": "the application was disabled",
     "issuer_logout": "sign-out at the connection", "revoked_by_client": "ended by the application",

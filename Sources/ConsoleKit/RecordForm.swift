@@ -89,7 +89,10 @@ package struct RecordForm {
   package func definitions(_ values: JSONObject?) -> Markup {
     Part.definitions(
       columns.map { column in
-        (label(of: column), Part.name(Self.text(of: values?[column.name] ?? .null, column.rule)))
+        let value = Self.text(of: values?[column.name] ?? .null, column.rule)
+        return (
+          label(of: column), "\(Part.name(value))<br><span>\(Part.identifier(column.name))</span>"
+        )
       })
   }
 

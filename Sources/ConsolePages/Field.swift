@@ -31,6 +31,8 @@ package struct ConsoleField: Sendable {
   /// The value; of a checkbox, `true` if it is checked.
   package var value: String
   package var hint: Markup?
+  /// Values to choose from, beside those that a person types.
+  package var suggestions: [String] = []
   /// The error of the last form.
   package var mistake: String?
   package var isFocused = false
@@ -126,9 +128,17 @@ package struct ConsoleField: Sendable {
       return """
         <input id="\(name)" name="\(name)" type="\(type)"\(attribute: "value", shown)\
         \(attribute: "autocomplete", completion)\(attribute: "inputmode", mode) \
-        spellcheck="false" autocapitalize="none"\(state)>
+        \(attribute: "list", suggestions.isEmpty ? nil : "\(name)-list") \
+        spellcheck="false" autocapitalize="none"\(state)>\(list)
         """
     }
+  }
+
+  /// The suggestions; nil without any.
+  private var list: Markup? {
+    guard !suggestions.isEmpty else { return nil }
+    let items = suggestions.map { #"<option value="\#($0)">"# as Markup }
+    return #"<datalist id="\#(name)-list">\#(items)</datalist>"#
   }
 
   private var input: (type: String, completion: String?, mode: String?) {

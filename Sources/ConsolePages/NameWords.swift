@@ -7,6 +7,11 @@ package enum NameWords {
     "pkce": "PKCE", "rp": "RP", "uri": "URI", "uris": "URIs", "url": "URL", "urls": "URLs",
   ]
 
+  /// Returns a part of an id by which people distinguish things.
+  ///
+  /// The server's ids begin with their time. Those of one process end equally, so the end says nothing.
+  package static func short(_ id: String) -> String { String(id.dropFirst(5).prefix(8)) }
+
   /// Returns a name as a label, such as “Failures per IP”.
   package static func label(_ name: String) -> String {
     let words = name.split { $0 == "_" || $0 == "-" }.map { initials[String($0)] ?? String($0) }

@@ -18,6 +18,12 @@ package enum Part {
 
   package static func identifier(_ text: String) -> Markup { "<code>\(visible(text))</code>" }
 
+  /// Returns the name of a setting in words, and as programs write it if that differs.
+  package static func setting(_ name: String) -> Markup {
+    let label = NameWords.label(name)
+    return label.lowercased() == name ? "\(label)" : "\(label) \(identifier(name))"
+  }
+
   package static func muted(_ text: String) -> Markup {
     #"<span class="muted">\#(text)</span>"#
   }
@@ -38,6 +44,19 @@ package enum Part {
     guard let text else { return #"<span class="muted">–</span>"# }
     let shown = text.prefix(16).map { $0 == "T" ? " " : $0 }
     return #"<time datetime="\#(text)">\#(String(shown))</time>"#
+  }
+
+  /// Returns a text in which each time of the API is shown as `time` shows it.
+  package static func sentence(_ text: String) -> Markup {
+    var parts: [Markup] = []
+    var rest = text[...]
+    let time = /[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]+)?(?:Z|\+00:00)/
+    while let match = rest.firstMatch(of: time) {
+      parts.append("\(visible(String(rest[..<match.range.lowerBound])))")
+      parts.append(Self.time(String(match.output)))
+      rest = rest[match.range.upperBound...]
+    }
+    return "<bdi>\(parts)\(visible(String(rest)))</bdi>"
   }
 
   /// The meaning of a tag, which its word says too.
@@ -168,6 +187,16 @@ package enum Part {
 
   package static func buttons(_ buttons: Markup...) -> Markup {
     #"<div class="buttons">\#(buttons)</div>"#
+  }
+
+  /// Returns a form that searches an app, or all apps for `-`.
+  package static func search(in app: String) -> Markup {
+    """
+    <form class="filter" method="get" action="\(LocalPath.console(app, "search").text)">\
+    <div class="field"><label for="find">Find users by address, name or ID</label>\
+    <input id="find" name="q" type="search" autocomplete="off" spellcheck="false" \
+    autocapitalize="none"></div>\(submit("Find", .secondary))</form>
+    """
   }
 
   // MARK: Lists

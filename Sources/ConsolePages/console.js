@@ -9,6 +9,27 @@ if (link && location.hash.length > 1) {
 
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 
+// Times in the zone of the browser, with UTC below the pointer. Days in filters have its offset.
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+if (!/^(Etc\/)?(UTC|GMT)$/.test(timeZone)) {
+  const shown = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" });
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (time.dateTime.length < 11 || isNaN(at)) continue;
+    time.title = `${time.textContent} UTC`;
+    time.textContent = shown.format(at);
+  }
+  for (const note of document.querySelectorAll(".zone")) {
+    note.textContent = `Times are in ${timeZone}; hover for UTC.`;
+  }
+  for (const offset of document.querySelectorAll("form.filter [name=offset]")) {
+    offset.form.addEventListener("submit", () => {
+      const days = [...offset.form.querySelectorAll("[type=date]")].map((day) => day.value).filter(Boolean);
+      offset.value = days.length ? -new Date(`${days[0]}T12:00`).getTimezoneOffset() : "";
+    });
+  }
+}
+
 // A button that copies the code beside it.
 for (const code of document.querySelectorAll("pre.code:not(.difference), .key code, .definitions dd > code")) {
   const button = document.createElement("button");

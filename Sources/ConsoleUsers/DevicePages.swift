@@ -90,12 +90,14 @@ import WireKit
     let mayChange = visit.right >= .support
     if mayChange {
       page.actions = [
-        Part.button("Forget all devices", visit.target(visit.userPath("devices", "remove")))
+        Part.button("Remove from all devices", visit.target(visit.userPath("devices", "remove")))
       ]
+      page.body = [Part.paragraph(meaning, isMuted: true)]
     }
+    let networks = try await networks(visit)
     var columns: [ConsoleTable.Column] = [
-      .init("Device"), .init("Application"), .init("Sessions", isNumber: true),
-      .init("First use", isMinor: true), .init("Last use"),
+      .init("Device"), .init("Application"), .init("Network"), .init("Sessions", isNumber: true),
+      .init("First use"), .init("Last use"),
     ]
     if mayChange { columns.append(.init("Action")) }
     var table = ConsoleTable("Devices", columns)
@@ -104,7 +106,7 @@ import WireKit
       let count = device["sessions"]?.text ?? "0"
       var row: [Markup] = [
         #"<a href="\#(visit.path("devices", id).text)">\#(name(of: device, id))</a>"#,
-        Part.name(device["client_name"]?.string ?? "–"), "\(count)",
+        application(of: device), Part.name(networks[id] ?? ""), "\(count)",
         Part.time(device["created_at"]?.string),
         Part.time(device["last_seen_at"]?.string),
       ]
@@ -118,16 +120,40 @@ import WireKit
       }
       table.rows.append(row)
     }
-    page.body = [table.markup]
+    page.body.append(table.markup)
     page.body += visit.pager(devices) { visit.userPath("devices", query: $0) }
     return page
   }
 
-  /// Returns the program and the system of a device, or else the end of its id.
+  /// The meaning of the buttons.
+  private static let meaning =
+    "Sign out ends the sessions on a device, which still lists the user for the next sign-in. Remove "
+    + "also makes the device forget the user: choose it for a lost phone."
+
+  /// Returns the program and the system of a device, and a part of its id.
   private static func name(of device: JSON, _ id: String) -> Markup {
-    let names = device["agent"]?.string.map(BrowserName.init)
-    guard let label = names?.label else { return "Device \(Part.identifier(String(id.suffix(6))))" }
-    return Part.name(label)
+    let label = device["agent"]?.string.map(BrowserName.init)?.label ?? "Device"
+    return "\(Part.name(label)) \(Part.identifier(NameWords.short(id)))"
+  }
+
+  /// Returns the name of the application of the latest sign-in on a device.
+  private static func application(of device: JSON) -> Markup {
+    device["client_name"]?.string.map(Part.name) ?? Part.muted("None: sign-in by the API")
+  }
+
+  /// Returns the addresses of the latest live sessions, by their devices.
+  ///
+  /// - Throws: the failure of the request.
+  private static func networks(_ visit: ConsoleVisit) async throws(Failure) -> [String: String] {
+    var networks: [String: String] = [:]
+    let sessions = try await visit.read(
+      "users", visit.userID, "sessions", query: [("limit", "100")])
+    // The newest session comes first.
+    for session in sessions.items {
+      guard let device = session["device_id"]?.string, networks[device] == nil else { continue }
+      networks[device] = session["address"]?.string
+    }
+    return networks
   }
 
   // MARK: One device
@@ -140,7 +166,8 @@ import WireKit
     if let user = users.first?["user_id"]?.string {
       latest = try await visit.read("users", user, "devices", id).json
     }
-    let label = latest["agent"]?.string.map(BrowserName.init)?.label ?? "Device \(id.suffix(6))"
+    let label =
+      latest["agent"]?.string.map(BrowserName.init)?.label ?? "Device \(NameWords.short(id))"
     var page = ConsolePage(label, heading: Part.name(label), section: .users)
     page.hasTimes = true
     page.commands = ["dossier device show \(id) --app \(visit.place)"]
@@ -148,7 +175,7 @@ import WireKit
     if mayChange, !users.isEmpty {
       page.actions = [
         Part.button("Sign out all", visit.target(visit.path("devices", id, "sign-out"))),
-        Part.button("Forget all users here", visit.target(visit.path("devices", id, "remove"))),
+        Part.button("Remove all users", visit.target(visit.path("devices", id, "remove"))),
       ]
     }
     page.body = [
@@ -156,7 +183,7 @@ import WireKit
         nil,
         Part.definitions([
           ("Id", Part.identifier(id)),
-          ("Application", Part.name(latest["client_name"]?.string ?? "–")),
+          ("Application", application(of: latest)),
           ("First use", Part.time(device["created_at"]?.string)),
           ("Last use", Part.time(device["last_seen_at"]?.string)),
         ]))
@@ -190,7 +217,9 @@ import WireKit
       }
       table.rows.append(row)
     }
-    page.body += ["<h2>Users</h2>", table.markup]
+    page.body.append("<h2>Users</h2>")
+    if mayChange { page.body.append(Part.paragraph(meaning, isMuted: true)) }
+    page.body.append(table.markup)
     return page
   }
 }

@@ -66,13 +66,24 @@ struct DocumentForm {
   // MARK: Markup
 
   /// Returns the card with the form; without the right to save, it only shows the documents.
+  ///
+  /// Throws the failure of a request.
   @EventLoop func card(
     _ heading: String?, to path: LocalPath, _ visit: ConsoleVisit, _ mistakes: [Mistake]
-  ) -> Markup {
+  ) async throws(Failure) -> Markup {
+    let isKept = try await visit.versionsKept() > 0
+    func hint(of document: ConsoleDocument) -> Markup {
+      let (label, path) =
+        isKept
+        ? ("Versions of \(document.field)", visit.userPath(document.rawValue, "versions"))
+        : ("No earlier versions are kept", visit.path("settings", "document"))
+      return "\(document.hint) \(Part.link(label, to: path))"
+    }
     guard visit.right >= .admin else {
       let texts = entries.map { entry -> Markup in
         """
-        <h3>\(entry.document.label)</h3>\(Part.code(entry.text, label: entry.document.label))
+        <h3>\(entry.document.label)</h3><p class="hint">\(hint(of: entry.document))</p>\
+        \(Part.code(entry.text, label: entry.document.label))
         """
       }
       return Part.card(heading, "\(texts)")
@@ -93,11 +104,7 @@ struct DocumentForm {
     let fields = entries.map { entry in
       ConsoleField(
         entry.document.field, entry.document.label, .json, value: entry.text,
-        hint: """
-          \(entry.document.hint) \(Part.link(
-            "Versions of \(entry.document.field)",
-            to: visit.userPath(entry.document.rawValue, "versions")))
-          """
+        hint: hint(of: entry.document)
       ).with(mistakes).markup
     }
     // Enter and Ctrl+S press the first button, which must not be one that fills the form.
@@ -237,5 +244,15 @@ struct DocumentForm {
     }
     let words = ["theirs": "their text", "merged": "the merged text"]
     return .filled("The form has \(words[choice] ?? "your text"). Nothing is saved yet.")
+  }
+}
+
+extension ConsoleVisit {
+  /// Returns how many earlier versions of each document the app keeps.
+  ///
+  /// - Throws: the failure of the request.
+  func versionsKept() async throws(Failure) -> Int {
+    let settings = try await read("apps", place).json["settings"]
+    return settings?["document_versions_kept"]?.number?.int ?? 0
   }
 }

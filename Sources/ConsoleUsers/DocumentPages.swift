@@ -81,7 +81,9 @@ import WireKit
     let user = try await visit.read("users", visit.userID).json
     var page = UserPages.page(of: user, .customData, visit)
     page.mistakes = mistakes
-    page.body = [documents.card(nil, to: visit.userPath("custom-data"), visit, mistakes)]
+    page.body = [
+      try await documents.card(nil, to: visit.userPath("custom-data"), visit, mistakes)
+    ]
     page.commands = [
       "dossier api GET /v1/users/\(visit.userID)/custom-data --app \(visit.place)"
     ]
@@ -106,10 +108,13 @@ import WireKit
       "dossier api GET /v1/users/\(visit.userID)/\(document.rawValue)/versions --app \(visit.place)"
     ]
     guard !list.items.isEmpty else {
+      let kept = try await visit.versionsKept()
+      let setting = "the setting “Document versions kept” (document_versions_kept) is \(kept)"
       page.body = [
         Part.empty(
-          "No earlier versions of \(document.field) are stored. The setting “Document versions "
-            + "kept” says how many this app keeps.",
+          kept == 0
+            ? "This app keeps no earlier versions: \(setting)."
+            : "\(document.field) has not changed since versions are kept: \(setting).",
           Part.link("Settings", to: visit.path("settings", "document"), style: .secondary))
       ]
       return page

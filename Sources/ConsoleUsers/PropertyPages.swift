@@ -27,6 +27,10 @@ import WireKit
     },
   ]
 
+  /// The meaning of properties.
+  static let meaning =
+    "Single values by key, such as a level, which apps set one by one. No earlier values are kept."
+
   private static func page(
     _ visit: ConsoleVisit, _ form: FormValues? = nil, mistakes: [Mistake] = []
   ) async throws(Failure) -> ConsolePage {
@@ -60,7 +64,8 @@ import WireKit
       table.rows.append(row)
     }
     page.body = [
-      stored.count == 0 ? Part.empty("This user has no properties.") : table.markup
+      Part.paragraph(meaning, isMuted: true),
+      stored.count == 0 ? Part.empty("This user has no properties.") : table.markup,
     ]
     if mayWrite {
       let fields = [

@@ -77,7 +77,7 @@ import WireKit
       page.body = [
         Part.empty(
           "Nothing in \(place) has this id, address, name or phone number. Text inside a word is not "
-            + "searched.")
+            + "searched. Data such as a theme are on the page of each user.")
       ]
     }
     if let app = visit.app, !isID, visit.right >= .support {

@@ -87,9 +87,11 @@ import WireKit
     let reasons = found["reasons"]?.array.map(Array.init) ?? []
     let words = methods.map { Part.tag(name(of: $0)) }
     page.body = [
-      methods.isEmpty
-        ? Part.warning("<p>No way to sign in works now.</p>")
-        : "<p>These work now: \(words.map { "\($0) " as Markup })</p>"
+      user == nil
+        ? ""
+        : methods.isEmpty
+          ? Part.warning("<p>No way to sign in works now.</p>")
+          : "<p>These work now: \(words.map { "\($0) " as Markup })</p>"
     ]
     if reasons.isEmpty {
       page.body.append(
@@ -153,7 +155,7 @@ import WireKit
     return Part.card(
       nil,
       """
-      <p><strong>\(Part.name(reason["reason"]?.string ?? ""))</strong></p>\
+      <p><strong>\(Part.sentence(reason["reason"]?.string ?? ""))</strong></p>\
       \(if: !rows.isEmpty, Part.definitions(rows))\(removal)
       """)
   }

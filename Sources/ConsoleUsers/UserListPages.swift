@@ -91,8 +91,9 @@ import WireKit
       }
       return .refused(page, .ok)
     }
-    if filter.text.isEmpty, visit.cursor.isEmpty, let total = try await total(visit) {
-      page.body.append(Part.paragraph(total, isMuted: true))
+    if filter.text.isEmpty, visit.cursor.isEmpty {
+      let total = found.next == nil ? words(for: users.count) : try await total(visit, users.count)
+      if let total { page.body.append(Part.paragraph(total, isMuted: true)) }
     }
     let isBulk = visit.right >= .admin
     page.body.append(table(of: users, in: visit.place, isBulk: isBulk))
@@ -101,14 +102,19 @@ import WireKit
     return .refused(page, .ok)
   }
 
-  /// Returns the number of users of the last night in words; nil before the first one.
-  private static func total(_ visit: ConsoleVisit) async throws(Failure) -> String? {
+  /// Returns an exact number of users in words.
+  private static func words(for count: Int) -> String { count == 1 ? "1 user" : "\(count) users" }
+
+  /// Returns the number of users of the last night in words; nil if the list has more already.
+  private static func total(
+    _ visit: ConsoleVisit, _ listed: Int
+  ) async throws(Failure) -> String? {
     let today = DailyCounter.day(Timestamp.now.seconds / 86_400)
     let found = try await visit.read("statistics", query: [("from", today), ("to", today)]).json
-    guard let count = found["users"]?.number, let day = found["users_on"]?.string else {
-      return nil
-    }
-    return "About \(count.text) users on \(day)"
+    guard let count = found["users"]?.number?.int, count > listed,
+      let day = found["users_on"]?.string
+    else { return nil }
+    return "About \(words(for: count)) on \(day)"
   }
 
   private static func mistakes(of failure: Failure) -> [Mistake] {

@@ -33,6 +33,11 @@ import WireKit
         return .done(visit.userPath(), "The address is verified.")
       },
       ConsoleVisit.page("\(path)/history", "List what happened to a user", history),
+      ConsoleVisit.download("\(path)/export", "Download all data of a user") { visit in
+        ConsoleRequest(.get, "users", visit.userID, "export")
+      } name: { visit in
+        "\(visit.userID).json"
+      },
     ]
     + ConsoleVisit.asked(
       "\(path)/delete", for: .admin, isRecent: true, "Delete a user", ask: deletion
@@ -50,7 +55,7 @@ import WireKit
   static func heading(of user: JSON) -> Markup {
     if let email = user["email"]?.string { return Part.address(email) }
     if let name = user["name"]?.string { return Part.name(name) }
-    return "Guest \(user["id"]?.string?.suffix(6).description ?? "")"
+    return "Guest \(NameWords.short(user["id"]?.string ?? ""))"
   }
 
   /// Returns the states of a user, the most important one first.
@@ -156,7 +161,9 @@ import WireKit
       } else {
         form = try await DocumentForm.read([.metadata, .appMetadata], visit)
       }
-      page.body.append(form.card("Metadata", to: visit.userPath("metadata"), visit, mistakes))
+      page.body.append(try await dataCard(form, visit))
+      page.body.append(
+        try await form.card("Metadata", to: visit.userPath("metadata"), visit, mistakes))
     }
     page.body.append(profileCard(user, answer.version, typed, visit, mistakes))
     page.commands = [
@@ -165,6 +172,40 @@ import WireKit
       "dossier api GET /v1/users/\(visit.userID)/app-metadata --app \(visit.place)",
     ]
     return page
+  }
+
+  /// The most names of members in a row of the data.
+  private static let mostNames = 12
+
+  /// Returns the card that tells which data of the user is where.
+  private static func dataCard(
+    _ form: DocumentForm, _ visit: ConsoleVisit
+  ) async throws(Failure) -> Markup {
+    let custom = try await visit.read("users", visit.userID, "custom-data").json
+    let properties = try await visit.read("users", visit.userID, "properties").json
+    func row(_ label: String, _ meaning: String, _ data: JSON) -> (label: String, value: Markup) {
+      let names = data.object?.map { $0.0 } ?? []
+      let shown = names.prefix(mostNames).map { "\(Part.identifier($0.excerpt(40))) " as Markup }
+      let rest = names.count > mostNames ? Part.muted("and \(names.count - mostNames) more") : nil
+      let stored = names.isEmpty ? Part.muted("Empty") : "<span>\(shown)\(rest)</span>"
+      return (label, "\(stored)<br>\(Part.muted(meaning))")
+    }
+    let metadata = form.entries.map { entry in
+      let base = (try? JSON.parse(Array(entry.base.utf8))) ?? .null
+      return row(entry.document.label, entry.document.hint, base)
+    }
+    return Part.card(
+      "Data",
+      """
+      \(Part.definitions(
+        metadata + [
+          row(ConsoleDocument.customData.label, ConsoleDocument.customData.hint, custom),
+          row("Properties", PropertyPages.meaning, properties),
+        ]))\
+      \(Part.buttons(
+        Part.link("Custom data", to: visit.userPath("custom-data"), style: .secondary),
+        Part.link("Properties", to: visit.userPath("properties"), style: .secondary)))
+      """)
   }
 
   private static func actions(on user: JSON, _ visit: ConsoleVisit) -> [Markup] {
@@ -184,6 +225,7 @@ import WireKit
           visit.target(visit.userPath(isBlocked ? "unblock" : "block"))))
     }
     if visit.right >= .admin {
+      actions.append(Part.link("Export data", to: visit.userPath("export"), style: .secondary))
       actions.append(Part.link("Merge", to: visit.userPath("merge"), style: .secondary))
       actions.append(Part.link("Delete", to: visit.userPath("delete"), style: .secondary))
     }
@@ -317,6 +359,11 @@ import WireKit
           })
     ]
     page.body += visit.pager(events) { visit.userPath("history", query: $0) }
+    page.actions = [
+      Part.link(
+        "Filter by day or action", to: visit.path("audit", query: [("user", visit.userID)]),
+        style: .secondary)
+    ]
     page.commands = [
       "dossier audit --user \(visit.userID) --app \(visit.place)"
     ]

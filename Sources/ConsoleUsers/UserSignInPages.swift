@@ -32,8 +32,8 @@ import WireKit
         (visit, _) async throws(Failure) in
         var request = ConsoleRequest(.post, "rate-limits", "reset")
         request.body = ["user_id": .string(visit.userID)]
-        _ = try await visit.send(request)
-        return .done(visit.userPath("sign-in"), "The limits of this user are reset.")
+        let count = try await visit.send(request).json["reset"]?.number?.int ?? 0
+        return .done(visit.userPath("sign-in"), ResetLimits.sentence(count))
       },
       ConsoleVisit.form(
         "\(path)/sign-in/unlink", below: 1, isRecent: true, "Unlink an identity of a user"
@@ -116,6 +116,12 @@ import WireKit
           <p>A reset of the limits lets the user try again at once after wrong passwords or codes.</p>\
           <div class="buttons">\(help)</div>
           """))
+    }
+    if visit.right == .support {
+      page.body.append(
+        Part.card(
+          "Second factors",
+          Part.paragraph("Your role cannot remove them or set a password. Ask an admin or owner.")))
     }
     if visit.right >= .admin {
       page.body.append(
@@ -226,7 +232,7 @@ import WireKit
       var row: [Markup] = [
         #"<span title="\#(agent ?? "")">\#(Part.name(label))</span>"#,
         item["device_id"]?.string.map {
-          #"<a href="\#(visit.path("devices", $0).text)">Device \#(Part.identifier(String($0.suffix(6))))</a>"#
+          #"<a href="\#(visit.path("devices", $0).text)">Device \#(Part.identifier(NameWords.short($0)))</a>"#
             as Markup
         } ?? "",
         Part.name(EventWords.method(item["provider"]?.string ?? "")),

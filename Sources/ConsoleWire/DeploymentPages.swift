@@ -55,8 +55,15 @@ import WireKit
     var page = ConsolePage("Outbox", section: .outbox)
     page.hasTimes = true
     page.commands = ["dossier mail list", "dossier mail retry"]
+    page.body = [
+      Part.paragraph(
+        "An email is here only until the mail server accepts it. It is then deleted, since it may have "
+          + "a code or a link. One that is refused is tried again for up to 24 hours. What was sent is "
+          + "in the log of the mail server.",
+        isMuted: true)
+    ]
     guard !mails.items.isEmpty else {
-      page.body = [Part.empty("No email waits.")]
+      page.body.append(Part.empty("No email waits."))
       return page
     }
     page.actions = [
@@ -79,7 +86,7 @@ import WireKit
         #"<div class="actions">\#(retry)\#(drop)</div>"#,
       ])
     }
-    page.body = [table.markup]
+    page.body.append(table.markup)
     page.body += visit.pager(mails) { .console("-", "outbox", query: $0) }
     return page
   }

@@ -105,7 +105,7 @@ import WireKit
     return try await visit.submit(request, ["user"], naming: names) { answer in
       .done(
         .console("-", "limits", query: [("app", app)]),
-        "Limits that were reset: \(answer.json["reset"]?.text ?? "0").")
+        ResetLimits.sentence(answer.json["reset"]?.number?.int ?? 0))
     } orShow: { (mistakes) async throws(Failure) in
       try await page(visit, form, mistakes: mistakes)
     }

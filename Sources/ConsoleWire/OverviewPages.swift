@@ -28,15 +28,19 @@ import WireKit
     },
   ]
 
+  /// The most users in the list of the newest.
+  private nonisolated static let mostUsers = 5
+
   private static func overview(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
     var page = ConsolePage("Overview", section: .overview)
     page.hasTimes = true
     page.body = try await warnings(visit)
-    let users = try await visit.read("users", query: [("limit", "5")]).items
+    let newestUsers = try await visit.read("users", query: [("limit", "\(mostUsers + 1)")]).items
+    let users = Array(newestUsers.prefix(mostUsers))
     let events = try await visit.read(
       "audit", query: [("app", visit.place), ("limit", "8")]
     ).items
-    page.body += try await numbers(visit)
+    page.body += try await numbers(visit, newest: newestUsers.count)
     let newest: Markup =
       users.isEmpty
       ? Part.empty(
@@ -121,7 +125,9 @@ import WireKit
 
   private static let ranges = [7, 30, 90]
 
-  private static func numbers(_ visit: ConsoleVisit) async throws(Failure) -> [Markup] {
+  private static func numbers(
+    _ visit: ConsoleVisit, newest listed: Int
+  ) async throws(Failure) -> [Markup] {
     let asked = FormValues(visit.call.request.query)?["days"].flatMap { Int($0) } ?? 30
     let range = ranges.contains(asked) ? asked : 30
     let today = Timestamp.now.seconds / 86_400
@@ -152,7 +158,7 @@ import WireKit
     }
     return [
       Part.numbers([
-        ("Users", UserCount.about(found), UserCount.day(found)),
+        UserCount.number(found, listed),
         (
           "Active users", active?.1.map { "\($0)" } ?? "–",
           active.map { "on \($0.0)" } ?? "counted after 03:00 UTC"
@@ -181,20 +187,26 @@ import WireKit
     ]
   }
 
-  /// The number of users of an app, as of the last night.
+  /// The number of users of an app.
   enum UserCount {
-    static func about(_ statistics: JSON) -> String {
-      isKnown(statistics) ? "about \(statistics["users"]?.text ?? "")" : "–"
-    }
-
-    static func day(_ statistics: JSON) -> String {
-      isKnown(statistics)
-        ? "on \(statistics["users_on"]?.string ?? "")" : "counted after 03:00 UTC"
-    }
-
-    /// Whether a night has counted users; an app that began today had none.
-    private static func isKnown(_ statistics: JSON) -> Bool {
-      statistics["users"]?.number?.int ?? 0 > 0
+    /// Returns the number with its label and its day.
+    ///
+    /// A short list has all users, and so the exact number. Otherwise the number of the last night is
+    /// shown, unless it is less than what the list has.
+    ///
+    /// - Parameters:
+    ///   - statistics: the numbers of `/v1/statistics`.
+    ///   - listed: the number of the newest users, at most one more than a list has.
+    /// - Returns: the label, the number and the note.
+    static func number(
+      _ statistics: JSON, _ listed: Int
+    ) -> (label: String, value: String, note: String) {
+      let counted = statistics["users"]?.number?.int ?? 0
+      if listed <= OverviewPages.mostUsers { return ("Users", "\(listed)", "now") }
+      guard counted > OverviewPages.mostUsers else {
+        return ("Users", "more than \(OverviewPages.mostUsers)", "counted after 03:00 UTC")
+      }
+      return ("Users", "about \(counted)", "on \(statistics["users_on"]?.string ?? "")")
     }
   }
 }

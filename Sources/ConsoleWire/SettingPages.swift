@@ -83,7 +83,7 @@ import WireKit
       let changed = subject.columns.map(\.name).filter(chosen.contains)
       table.rows.append([
         Part.link(subject.label, to: subject.path(visit)),
-        "\(changed.map(NameWords.label).joined(separator: ", "))", "\(subject.columns.count)",
+        "\(changed.map { "\(Part.setting($0)) " as Markup })", "\(subject.columns.count)",
       ])
     }
     page.body = [table.markup]
@@ -149,8 +149,8 @@ import WireKit
     for column in columns {
       let last = events.first { $0["detail"]?["settings"]?[column.name] != nil }
       var row = [
-        "\(NameWords.label(column.name))",
-        text(app.json["settings"]?[column.name] ?? .null, column), text(column.usual, column),
+        Part.setting(column.name), text(app.json["settings"]?[column.name] ?? .null, column),
+        text(column.usual, column),
         last.map {
           "\(Part.time($0["at"]?.string)) \(AuditPages.actor(of: $0))" as Markup
         } ?? Part.muted("not among the last 100 changes"),

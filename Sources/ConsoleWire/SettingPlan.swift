@@ -56,7 +56,7 @@ import WireKit
       let now = values?[name] ?? column.usual
       let after = value.object.map { .object((now.object ?? JSONObject()).merging($0)) } ?? value
       table.rows.append([
-        "\(NameWords.label(name))", shown(now, column),
+        Part.setting(name), shown(now, column),
         value == .null
           ? "\(shown(column.usual, column)) \(Part.tag("default"))" : shown(after, column),
       ])

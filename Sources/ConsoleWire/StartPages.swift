@@ -50,6 +50,10 @@ import WireKit
       guard case .form(let form) = call.body else { throw .formForged }
       let state = ConsoleState(in: form, of: setUpPath, call)
       guard let token = state.values[.token] else { return call.redirect(to: path) }
+      let missing = AccessPages.missing(["password", "code"], in: form)
+      guard missing.isEmpty else {
+        return ConsoleResponses.page(try setUpPage(state, call, missing), .unprocessable)
+      }
       do throws(Failure) {
         let (session, codes) = try await AdministratorLinks.use(
           token, password: form.text("password"), code: form.trimmed("code"), call.context)
@@ -89,7 +93,10 @@ import WireKit
     page.mistakes = mistakes
     let field = ConsoleField(
       "link", "Link", value: "",
-      hint: "The whole link, as the command printed it. It works once.")
+      hint: """
+        Paste the link that an owner or the command line gave you, from http to its last letter. It \
+        works once, for 15 minutes.
+        """)
     page.body = [
       Part.form(
         FormTarget(path), "\([field].markup(mistakes))\(Part.buttons(Part.submit("Continue")))")

@@ -66,19 +66,10 @@ extension Call {
     return browser
   }
 
-  /// Returns whether an origin has the host of this request.
+  /// Returns whether an origin is that of this request: scheme, host and port.
   ///
-  /// The web server sends the host in lower case and without the port. Cookies do not distinguish
-  /// ports either.
-  package func isOwn(origin: String) -> Bool {
-    guard let mark = origin.firstRange(of: "://"), let host = request.field(.host) else {
-      return false
-    }
-    let name = origin[mark.upperBound...].utf8
-    guard name.starts(with: host.utf8) else { return false }
-    let port = name.dropFirst(host.utf8.count)
-    return port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isDigit)
-  }
+  /// A page at another port of the host is not a page of this server.
+  package func isOwn(origin: String) -> Bool { origin.hasSameBytes(as: self.origin) }
 
   private static let formToken = "csrf"
 }

@@ -12,6 +12,10 @@ import Testing
     ("ada@example.com", "ada@example.co"),
     ("ada@example.com", "adda@example.com"),
     ("ada@example.com", "dda@example.com"),
+    ("erin@example.com", "erin@example.org"),
+    ("erin@example.com", "erin@example.org.uk"),
+    ("erin@example.com", "erin@elsewhere.test"),
+    ("er.in+x@example.com", "erin@exmaple.com"),
   ])
   func `similar addresses are found in both directions`(one: String, other: String) {
     for (key, stored) in [(one, other), (other, one)] {
@@ -21,8 +25,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("ada@example.com", "ada@example.com"), ("ada@example.com", "ada@example.org.uk"),
+    ("ada@example.com", "ada@example.com"), ("ada@example.com", "adalbert@example.org"),
     ("ada@example.com", "eve@example.com"), ("ada@example.com", ""), ("", "ada@example.com"),
+    ("@example.com", "@elsewhere.test"),
   ])
   func `other addresses, and the same one, are not`(one: String, other: String) {
     let user = AddressOfUser(UserID(), other, key: other)
@@ -35,6 +40,19 @@ import Testing
     let found = SimilarAddresses.similar(to: "ada@example.com", among: users).map(\.key)
     #expect(found.count == SimilarAddresses.most)
     #expect(found.prefix(2) == ["ad.a@example.com", "ada0@example.com"])
+  }
+
+  @Test func `related domains come first, and a common name at others says nothing`() {
+    let related = ["erin@example.co", "erin@example.org"]
+    func found(_ others: Int) -> [String] {
+      let keys = (0..<others).map { "erin@domain\($0).test" } + related
+      let users = keys.map { AddressOfUser(UserID(), $0, key: $0) }
+      return SimilarAddresses.similar(to: "erin@example.com", among: users).map(\.key)
+    }
+    #expect(found(2) == related + ["erin@domain0.test", "erin@domain1.test"])
+    #expect(found(SimilarAddresses.most + 1) == related)
+    #expect(
+      SimilarAddresses.prefixes(of: "erin@example.com") == ["erin@", "erin@exa", "eri"])
   }
 
   @Test(

@@ -19,6 +19,9 @@ class Door(ConsoleCase):
         page = self.shows(visitor.submit(link=link), "Set up your account")
         self.assertIn(address, page.text)
         visitor.authenticator = self.authenticator(visitor)
+        page = visitor.submit(password="", code=" ")
+        missing = "Enter the 6-digit code that your authenticator app shows."
+        self.shows(page, "Set up your account", "Enter a password.", missing, status=422)
         page = visitor.submit(password=PASSWORD, code=visitor.authenticator.wrong())
         self.shows(page, "Set up your account",
                    "The code is wrong. Check it, or wait for the next one.", status=422)
@@ -39,7 +42,10 @@ class Door(ConsoleCase):
         self.shows(visitor.open("/console/default/users"), "Sign in")
         visitor.submit(email=visitor.address, password="wrong horse battery")
         self.shows(visitor.page, "Sign in", "Email address or password is wrong.", status=422)
+        self.shows(visitor.submit(email=visitor.address, password=""), "Sign in", "Enter a password.", status=422)
         self.shows(visitor.submit(email=visitor.address, password=PASSWORD), "Enter the code")
+        missing = "Enter the 6-digit code that your authenticator app shows."
+        self.shows(visitor.submit(code=""), "Enter the code", missing, status=422)
         page = visitor.submit(code=visitor.authenticator.wrong())
         self.shows(page, "Enter the code", "The code is wrong. Check it and try again.", status=422)
         self.forget_steps()
@@ -189,6 +195,9 @@ class Forms(ConsoleCase):
             page = self.shows(visitor.open(path), "Not found", status=404)
             links = page.links
             self.assertEqual(links.get("Users"), place and f"/console/{place}/users", path)
+            # Its body has a search.
+            self.assertEqual([form.action for form in page.forms if form.action.endswith("/search")],
+                             2 * [f"/console/{place or '-'}/search"])
             self.assertIn("Sign out", page.text)
         page = self.shows(self.new_visitor().open("/console/default/no/such"), "Not found", status=404)
         self.assertEqual(page.links["Back to the console"], "/console")
@@ -216,6 +225,16 @@ class Forms(ConsoleCase):
         visitor.open("/console/-/sign-in")
         page = visitor.submit(email=address, password=PASSWORD)
         self.shows(page, "Sign in", "Email address or password is wrong.", status=422)
+
+    def test_a_form_of_another_port_or_scheme_changes_nothing(self):
+        visitor = self.administrator()
+        user = self.user()
+        host = visitor.host.partition(":")[0]
+        for origin in [f"https://{visitor.host}", f"http://{host}", f"http://{host}:1", "null",
+                       f"{visitor.origin}0", f"{visitor.origin}/", visitor.origin.upper()]:
+            visitor.open(f"/console/default/users/{user}")
+            self.assertEqual(visitor.submit("/block", origin=origin).status, 403, origin)
+        self.assertFalse(self.site.dossier("user", "show", user)["blocked"])
 
 
 class Users(ConsoleCase):

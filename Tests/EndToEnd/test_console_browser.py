@@ -1,5 +1,6 @@
 """The console in Chromium: the steps of tutorials, every page in all views, and no scripts."""
 
+import datetime
 import itertools
 import json
 import unittest
@@ -249,7 +250,7 @@ class Views(ConsoleBrowserCase):
                      f"/applications/{client['id']}/start", f"/applications/{client['id']}/delete",
                      "/connections", "/connections/new", "/settings", "/settings/account",
                      "/branding", "/mail", "/support", "/custom-data", "/transfer", "/audit",
-                     "/audit?network=nothing", "/indexes", "/schemas", "/schemas/metadata", "/keys",
+                     "/audit?network=nothing", "/no/such", "/indexes", "/schemas", "/schemas/metadata", "/keys",
                      "/menu", "/search?q=ada", "/users?filter=metadata.a", "/sign-in-check",
                      f"/sign-in-check?user={user}"]:
             self.browser.open(f"{self.server}/console/default{path}")
@@ -268,6 +269,42 @@ class Views(ConsoleBrowserCase):
         self.left(before)
         self.assertIn("custom_data has changed since you opened it", self.text())
         self.look()
+
+    def test_the_bar_is_not_cut(self):
+        self.sign_in_here()
+        self.site.create_app("a-second-app")
+        for path in ["/console/-/apps", "/console/a-second-app"]:
+            self.browser.open(self.server + path)
+            for width in range(1000, 1301, 50):
+                self.browser.emulate("light", width)
+                cut = self.browser.script("""
+                    return [...document.querySelectorAll(".bar .product bdi, .bar summary, .bar summary bdi")]
+                      .filter((item) => item.scrollWidth > item.clientWidth + 1 && item.clientWidth > 0
+                        || item.getBoundingClientRect().height > 45).map((item) => item.textContent);
+                    """)
+                self.assertEqual([text for text in cut if "@" not in text], [], (path, width))
+
+    def test_times_are_in_the_zone_of_the_browser(self):
+        self.sign_in_here()
+        user = self.user()
+        utc = self.site.dossier("user", "show", user)["created_at"]
+        self.browser.driver.execute_cdp_cmd(
+            "Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
+        self.browser.open(f"{self.server}/console/default/users/{user}")
+        time = self.browser.find("main time")
+        at = datetime.datetime.fromisoformat(utc) + datetime.timedelta(hours=5, minutes=30)
+        self.assertEqual(time.text, f"{at:%Y-%m-%d %H:%M}")
+        self.assertEqual(time.get_attribute("title"), f"{utc[:10]} {utc[11:16]} UTC")
+        self.assertIn("Times are in Asia/", self.text())
+        # Days of a filter are those of the zone.
+        self.browser.open(f"{self.server}/console/default/audit")
+        self.fill(**{"from": f"{at:%Y-%m-%d}", "to": f"{at:%Y-%m-%d}", "user": user})
+        before = self.browser.find("html")
+        self.browser.find("main form.filter button").click()
+        self.left(before)
+        self.assertIn("offset=330", self.browser.script("return location.search"))
+        self.assertIn("User created", self.text())
+        self.assertEqual(self.browser.find("#from").get_attribute("value"), f"{at:%Y-%m-%d}")
 
     def test_keys(self):
         self.sign_in_here("viewer")

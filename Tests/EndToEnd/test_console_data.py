@@ -105,10 +105,44 @@ class Documents(ConsoleCase):
 
     def test_without_stored_versions_the_page_leads_to_the_setting(self):
         page = self.visitor.open(f"{self.path}/metadata/versions")
-        self.assertIn("Document versions kept", page.text)
+        self.assertIn("(document_versions_kept) is 0", page.text)
         page = self.visitor.open(next(
             link for link in page.links.values() if link.endswith("/settings/document")))
         self.assertIn("document_versions_kept", page.text)
+        # The editor says so too.
+        page = self.visitor.open(self.path)
+        self.assertTrue(page.links["No earlier versions are kept"].endswith("/settings/document"))
+        self.settings(document_versions_kept=5)
+        page = self.visitor.open(self.path)
+        self.assertIn("Versions of user_metadata", page.links)
+        self.assertIn("(document_versions_kept) is 5",
+                      self.visitor.open(f"{self.path}/metadata/versions").text)
+
+    def test_the_page_of_a_user_names_what_is_where(self):
+        for path, body in [("metadata", {"theme": "dark"}), ("app-metadata", {"plan": "pro"}),
+                           ("custom-data", {"score": 1}), ("properties", {"level": 7})]:
+            self.site.dossier(
+                "api", "PUT", f"/v1/users/{self.user_id}/{path}", "-", given=json.dumps(body))
+        support = self.administrator("support")
+        text = support.open(self.path).text.partition("Data")[2]
+        places = ["Metadata (user_metadata)", "theme", "Choices of the user",
+                  "App metadata (app_metadata)", "plan", "Decisions of the app's owner",
+                  "Custom data (custom_data)", "score", "Data of the app about the user",
+                  "Properties", "level", "Single values by key"]
+        self.assertEqual(sorted(places, key=text.index), places)
+        self.assertIn("Data of the app about the user", support.open(f"{self.path}/custom-data").text)
+        self.assertIn("No earlier values are kept", support.open(f"{self.path}/properties").text)
+        self.assertNotIn("theme", self.administrator("viewer").open(self.path).text)
+        self.assertIn("Data such as a theme", support.open("/console/default/search?q=theme").text)
+
+    def test_the_data_of_a_user_are_exported(self):
+        path = self.visitor.open(self.path).links["Export data"]
+        page = self.visitor.open(path)
+        self.assertEqual(page.headers["Content-Disposition"], f'attachment; filename="{self.user_id}.json"')
+        self.assertEqual(json.loads(page.body)["profile"]["id"], self.user_id)
+        self.assertEqual(self.administrator("support").open(path).status, 403)
+        self.site.sql("update sessions set authenticated_at = authenticated_at - interval '11 minutes'")
+        self.assertEqual(self.visitor.open(path).heading.strip(), "Confirm that it is you")
 
     def test_the_profile_is_not_overwritten(self):
         self.visitor.open(self.path)

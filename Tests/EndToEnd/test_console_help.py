@@ -1,6 +1,7 @@
 """The console: search, help for users who cannot sign in, devices, the audit log, administrators."""
 
 import csv
+import datetime
 import io
 import json
 import re
@@ -97,6 +98,8 @@ class SignInCheck(ConsoleCase):
                           "Why can this user not sign in?")
         self.assertIn("No way to sign in works now.", page.text)
         self.assertIn("The user has been blocked since", page.text)
+        self.assertNotRegex(page.text, r"\d{4}-\d\d-\d\dT")
+        self.assertRegex(page.body.decode(), r'blocked since <time datetime="[^"]+">[0-9-]{10} [0-9:]{5}</time>')
         # While the user is blocked, the right password fails too.
         self.assertNotIn("A wrong password was sent", page.text)
         page = support.submit("/remove")
@@ -128,6 +131,11 @@ class SignInCheck(ConsoleCase):
         self.assertEqual(page.links[label], "/console/default/sign-in-check")
         page = support.open(quoted("/console/default/search", q="x" + email))
         self.assertIn("sign-in-check?user=x", page.links[label])
+        # Another domain is the most frequent mistake.
+        other = email.partition("@")[0] + "@example.org"
+        page = support.open(support.open(quoted("/console/default/search", q=other)).links[label])
+        self.assertIn(f"has the address {email}, which has the same name at another domain.", page.text)
+        self.assertNotIn("No way to sign in works", page.text)
         viewer = self.administrator("viewer")
         self.assertNotIn("Why can a user not sign in?", viewer.open("/console/default/users").links)
 
@@ -147,9 +155,22 @@ class Devices(ConsoleCase):
         path = f"/console/default/users/{user}/devices"
         page = visitor.open(path)
         # People know a device by its program; the end of an id stands in for an unknown one.
-        self.assertRegex(page.text, r"Python-urllib|Device [0-9a-f]{6}")
+        self.assertRegex(page.text, r"(Python-urllib|Device)\S* [0-9a-f]{8}")
         [device] = {path for path in page.links.values()
                     if re.fullmatch("/console/default/devices/[0-9a-f]{24}", path)}
+        # A second device of the same program differs, and the buttons are explained.
+        self.expect(self.login(email, "correct horse battery"), 200)
+        page = visitor.open(path)
+        names = re.findall(r'devices/([0-9a-f]{24})"><bdi>([^<]*)</bdi> <code>([0-9a-f]{8})</code>',
+                           page.body.decode())
+        self.assertEqual(len(names), 2, page.text)
+        self.assertEqual(len({(program, end) for _, program, end in names}), 2)
+        self.assertIn("None: sign-in by the API", page.text)
+        self.assertIn("127.0.0.1", page.text)
+        self.assertIn("choose it for a lost phone", page.text)
+        self.site.dossier("device", "delete", user, next(
+            one for one, _, _ in names if not device.endswith(one)), "--app", "default", "--yes")
+        visitor.open(path)
         self.assertIn("The user is signed out there.", visitor.submit("/devices/sign-out").text)
         self.assertEqual(self.site.dossier("api", "GET", f"/v1/users/{user}/sessions"), [])
         page = visitor.open(device)
@@ -200,6 +221,25 @@ class Audit(ConsoleCase):
                            {"actor": "user", "order": "oldest"}]:
             page = visitor.open(quoted(path, user=user, **conditions))
             self.assertIn("login", page.text, conditions)
+        # Words work as well as codes, and a name leads to what this actor did.
+        page = visitor.open(quoted(path, action="signed IN", actor="The user", user=user))
+        self.assertIn("Signed in login", page.text)
+        self.assertEqual(visitor.form("/audit").fields["action"], "Signed in")
+        self.assertIn('<option value="User blocked">', page.body.decode())
+        self.assertEqual(page.links["The user"], f"{path}?actor=user")
+        page = visitor.open(quoted(path, action="User blocked", user=user))
+        self.assertIn("No event matches action User blocked, user", page.text)
+        # Days begin and end where the reader is.
+        [event] = self.site.dossier("audit", "--app", "default", "--action", "login", "--user", user)
+        at = datetime.datetime.fromisoformat(event["at"])
+        for minutes in [-720, 0, 720]:
+            day = (at + datetime.timedelta(minutes=minutes)).date()
+            found = {"from": str(day), "to": str(day), "offset": minutes, "user": user}
+            self.assertIn("Signed in login", visitor.open(quoted(path, **found)).text, found)
+            found["from"] = found["to"] = str(day + datetime.timedelta(1))
+            self.assertIn("No event matches", visitor.open(quoted(path, **found)).text, found)
+        visitor.open(quoted(path, user=user, offset="x", **{"from": "2000-01-01"}))
+        self.assertEqual(visitor.form("/audit").fields["offset"], "")
         page = visitor.open(quoted(path, user=user, to="2000-01-01"))
         self.assertIn(f"No event matches user {user}, to 2000-01-01.", page.text)
         self.assertIn("Remove filter", page.links)
@@ -277,12 +317,12 @@ class Audit(ConsoleCase):
         [event] = [event for event in self.site.dossier("api", "GET", f"/v1/users/{user}/audit")
                    if event["action"] == "user_block"]
         self.assertNotIn("actor_name", event)
-        # A deleted administrator keeps the end of the id.
+        # A deleted administrator keeps a part of the id.
         [record] = [record for record in self.site.dossier("administrator", "list")
                     if record["email"] == admin.address]
         self.site.dossier("administrator", "delete", record["id"], "--yes")
         page = self.administrator("viewer").open(f"/console/default/users/{user}/history")
-        self.assertIn(f"Administrator {record['id'][-6:]} (deleted)", page.text)
+        self.assertIn(f"Administrator {record['id'][5:13]} (deleted)", page.text)
 
     def test_reads_of_users_are_events(self):
         support = self.administrator("support")

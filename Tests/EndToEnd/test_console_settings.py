@@ -44,7 +44,7 @@ class Plans(SettingsCase):
         visitor = self.administrator("admin")
         visitor.open(self.PATH)
         page = self.shows(visitor.submit(self.PATH, password_min_length="12"), "Check the changes")
-        now, after = rows(page)["Password min length"]
+        now, after = rows(page)["Password min length password_min_length"]
         self.assertEqual(after, "12")
         self.assertIn("within 10 seconds", page.text)
         before = self.shown()["settings"]["password_min_length"]
@@ -53,7 +53,7 @@ class Plans(SettingsCase):
         self.assertIn("Saved: Password min length.", page.text)
         self.assertEqual(self.shown()["settings"]["password_min_length"], 12)
         # The page says who has changed it and when, and resets it.
-        value, usual, last, _ = rows(page)["Password min length"]
+        value, usual, last, _ = rows(page)["Password min length password_min_length"]
         self.assertEqual([value, usual], ["12", now])
         self.assertRegex(last, r"^\d{4}-\d\d-\d\d \d\d:\d\d\s+\S+@example\.com$")
         form = next(form for form in page.forms if form.action.endswith("/reset"))
@@ -132,7 +132,7 @@ class Branding(SettingsCase):
         self.assertNotIn("Draft", page.heading)
         visitor.open(draft)
         page = self.shows(visitor.submit(BRANDING, button="publish"), "Check the changes")
-        self.assertEqual(rows(page)["Brand color"], ["empty", "#ffdd00"])
+        self.assertEqual(rows(page)["Brand color brand_color"], ["empty", "#ffdd00"])
         page = self.shows(visitor.submit("/apply"), "Branding")
         self.assertEqual(self.shown()["settings"]["display_name"], "Northwind")
 
@@ -266,7 +266,12 @@ class Limits(SettingsCase):
         self.assertIn("Login network", page.text)
         page = visitor.submit("/reset", network=listed[0]["network"])
         self.assertIn("Limits that were reset:", page.text)
+        self.assertIn("possible at once", page.text)
         self.assertEqual(self.site.dossier("rate-limit", "list", "--app", "busy"), [])
+        # A reset of nothing says so.
+        visitor.page.forms = visitor.page.forms[-1:]
+        page = visitor.submit("/reset", user=self.new_address())
+        self.assertIn("Nothing was reset: no limit has counted an attempt.", page.text)
         answer = self.post("/v1/login/password", body, headers=headers)
         self.assertEqual(answer.json["code"], "wrong_credentials")
 

@@ -148,7 +148,32 @@ class Overview(ConsoleCase):
         # Nor is the number of users before the app began.
         self.site.sql("insert into daily_counts (app_id, day, name, value) select app_id, "
                       "current_date - 1, 'users', 0 from apps where name = 'uncounted'")
-        self.assertNotIn("about 0", visitor.open("/console/uncounted").text)
+        page = visitor.open("/console/uncounted")
+        self.assertNotIn("about 0", page.text)
+        self.assertRegex(" ".join(page.text.split()), "Users ?0 now")
+
+    def test_the_number_of_users_is_at_least_that_of_the_list(self):
+        visitor = self.administrator("viewer")
+        self.site.create_app("counted")
+
+        def add(count):
+            self.site.sql(f"insert into users (user_id, app_id, anonymous) select new_object_id(), app_id, true from apps, "
+                          f"generate_series(1, {count}) where name = 'counted'")
+
+        def number(path=""):
+            return " ".join(visitor.open(f"/console/counted{path}").text.split())
+
+        add(5)
+        self.site.sql("insert into daily_counts (app_id, day, name, value) select app_id, "
+                      "current_date - 1, 'users', 3 from apps where name = 'counted'")
+        self.assertRegex(number(), "Users ?5 now")
+        self.assertIn("5 users", number("/users"))
+        add(46)
+        self.assertRegex(number(), "Users ?more than 5 counted")
+        self.assertNotIn("About 3 users", number("/users"))
+        self.site.sql("update daily_counts set value = 52 where name = 'users'")
+        self.assertRegex(number(), "Users ?about 52 on ")
+        self.assertIn("About 52 users on ", number("/users"))
 
     def test_the_doctor_is_the_same_everywhere(self):
         operator = self.site.client("--operator")["secret"]
@@ -185,7 +210,7 @@ class Pictures(ConsoleBrowserCase):
             "on conflict (app_id) do update set counted_to = excluded.counted_to")
         self.expect(self.register(self.own_email(), "correct horse battery"), 201)
         self.browser.open(self.server + "/console/default/users")
-        self.assertIn("About 12295 users on ", self.text())
+        self.assertIn("1 user\n", self.text())
         for path in ["/console/default?days=90", "/console/default?days=7", "/console/default/users",
                      "/console/-/health"]:
             self.browser.open(self.server + path)

@@ -60,6 +60,24 @@ import Testing
     #expect(!password.markup.html.contains("secret"))
   }
 
+  @Test func `times in a sentence are shown as times, and the rest as text`() {
+    #expect(
+      Part.sentence("<b> since 2026-11-30T09:42:35.123456+00:00, 2026-11-30T09:42:35Z.").html
+        == "<bdi>&lt;b&gt; since <time datetime=\"2026-11-30T09:42:35.123456+00:00\">2026-11-30 09:42</time>, "
+        + "<time datetime=\"2026-11-30T09:42:35Z\">2026-11-30 09:42</time>.</bdi>")
+    #expect(Part.sentence("2026-11-30 \u{202e}").html == "<bdi>2026-11-30 \u{fffd}</bdi>")
+  }
+
+  @Test func `a field has suggestions, which are escaped`() {
+    var field = ConsoleField("action", "Action")
+    #expect(!field.markup.html.contains("datalist"))
+    field.suggestions = ["a\"b"]
+    #expect(field.markup.html.contains(#"list="action-list""#))
+    #expect(
+      field.markup.html.contains(
+        #"<datalist id="action-list"><option value="a&quot;b"></datalist>"#))
+  }
+
   @Test func `paths of the console escape their segments`() {
     #expect(
       LocalPath.console("a/b", "?x", query: [("q", "a&b"), ("none", "")]).text

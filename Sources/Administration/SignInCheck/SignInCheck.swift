@@ -132,10 +132,13 @@ package struct SignInCheck: Sendable {
     guard !calls.isEmpty else { return }
     let users = try await context.read(SignInCheckQueries.similar, calls, on: .search).joined()
     for other in SimilarAddresses.similar(to: address.key, among: Array(users)) {
+      let difference =
+        SimilarAddresses.hasOtherDomain(address.key, other.key)
+        ? "has the same name at another domain" : "is almost the same"
       reasons.append(
         SignInReason(
           .similarAddress,
-          "The user \(other.user) has the address \(other.email), which is almost the same.",
+          "The user \(other.user) has the address \(other.email), which \(difference).",
           with: ["user_id": .string(other.user.text), "email": .string(other.email)],
           explaining(other.email)
         ))

@@ -3,9 +3,9 @@ import Runtime
 
 /// Compares an address with others that a user may have meant.
 ///
-/// Case never counts, since the keys of addresses have none. Compared are the addresses that have
-/// the same part before the `@`, and those that begin with the same three characters, at most 500 of
-/// each in their order.
+/// Case never counts, since the keys of addresses have none. Compared are at most 500 addresses of each
+/// kind, in their order: those with the same name before the `@`, those whose domain also begins with
+/// the same three characters, and those that begin with the same three characters.
 enum SimilarAddresses {
   /// The most addresses that are returned.
   static let most = 5
@@ -16,29 +16,60 @@ enum SimilarAddresses {
   static func prefixes(of key: String) -> [String] {
     guard let at = key.lastIndex(of: "@"), key.startIndex < at else { return [] }
     let local = key[..<at]
-    return ["\(local)@", String(local.prefix(3))]
+    return ["\(local)@", "\(local)\(key[at...].prefix(4))", String(local.prefix(3))]
   }
 
   /// Returns those of the users whose address is similar, the most similar first.
+  ///
+  /// Addresses with the same name at an unrelated domain come last. If they are more than `most`, the
+  /// name is a common one, and none of them is returned.
   static func similar(to key: String, among users: [AddressOfUser]) -> [AddressOfUser] {
     var seen: Set<UserID> = []
-    let wanted = Array(key.utf8)
-    let plain = bare(key)
-    let found = users.compactMap { user -> (distance: Int, user: AddressOfUser)? in
+    let found = users.compactMap { user -> (rank: Int, user: AddressOfUser)? in
       guard seen.insert(user.user).inserted, user.key != key else { return nil }
-      if bare(user.key) == plain { return (0, user) }
-      return distance(wanted, Array(user.key.utf8)).map { ($0, user) }
+      return rank(of: user.key, for: key).map { ($0, user) }
     }
-    return found.sorted { ($0.distance, $0.user.key) < ($1.distance, $1.user.key) }
+    let near = found.filter { $0.rank < unrelated }
+    let isCommon = found.count - near.count > most
+    return (isCommon ? near : found)
+      .sorted { ($0.rank, $0.user.key) < ($1.rank, $1.user.key) }
       .prefix(most).map(\.user)
   }
 
-  /// Returns an address without the dots of its first part, and without what follows a plus there.
-  private static func bare(_ key: String) -> [UInt8] {
+  /// The rank of an address with the same name at an unrelated domain.
+  private static let unrelated = farthest + 2
+
+  /// Returns how far an address is from another one; nil if they are not similar.
+  private static func rank(of other: String, for key: String) -> Int? {
+    let (wanted, found) = (parts(of: key), parts(of: other))
+    let isSameName = !wanted.name.isEmpty && wanted.name == found.name
+    if isSameName, wanted.domain == found.domain { return 0 }
+    if let distance = distance(Array(key.utf8), Array(other.utf8)) { return distance }
+    guard isSameName else { return nil }
+    if distance(wanted.domain, found.domain) != nil { return farthest }
+    let isSibling = label(of: wanted.domain) == label(of: found.domain)
+    return isSibling ? farthest + 1 : unrelated
+  }
+
+  /// Returns the first label of a domain, such as `example` of `example.com`.
+  private static func label(of domain: [UInt8]) -> [UInt8] {
+    Array(domain.prefix { $0 != UInt8(ascii: ".") })
+  }
+
+  /// Returns whether two addresses have the same name, and only their domains differ.
+  static func hasOtherDomain(_ one: String, _ other: String) -> Bool {
+    let (one, other) = (parts(of: one), parts(of: other))
+    return one.name == other.name && one.domain != other.domain
+  }
+
+  /// Returns the name and the domain of an address.
+  ///
+  /// The name has no dots, and nothing from a plus on. A text without `@` has no name.
+  private static func parts(of key: String) -> (name: [UInt8], domain: [UInt8]) {
     let bytes = Array(key.utf8)
-    guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return bytes }
-    let local = bytes[..<at].prefix { $0 != UInt8(ascii: "+") }.filter { $0 != UInt8(ascii: ".") }
-    return local + bytes[at...]
+    guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return ([], bytes) }
+    let name = bytes[..<at].prefix { $0 != UInt8(ascii: "+") }.filter { $0 != UInt8(ascii: ".") }
+    return (name, Array(bytes[(at + 1)...]))
   }
 
   /// Returns the number of changed, missing, additional or exchanged characters; nil if they are more
