@@ -252,6 +252,14 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
+      name: "Webhooks",
+      dependencies: [
+        "Encoding", "EventLoop", "Events", "JSON", "Outbound", "Postgres", "Records", "Runtime",
+        "Tenancy", .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "Imaging", dependencies: ["EventLoop", "PictureContract", "Postgres", "Runtime"],
       swiftSettings: domain + unchecked
     ),
@@ -371,7 +379,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Changes", "Events", "OpenID", "OpenIDClient",
+        "Changes", "Events", "OpenID", "OpenIDClient", "Webhooks",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
@@ -478,7 +486,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Administration", "ConsoleKit", "Federation",
+        "Administration", "ConsoleKit", "Federation", "Webhooks",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -491,14 +499,14 @@ let package = Package(
     .target(
       name: "DeploymentFiles",
       dependencies: [
-        "CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy",
+        "CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy", "Webhooks",
       ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "Federation",
+        "Federation", "Webhooks",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "CLinux", "Configuration", "Accounts", "Delivery",
@@ -515,7 +523,7 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "Events",
+        "Events", "Webhooks",
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
         "ConsoleWire", "Configuration", "Accounts", "Administration", "Delivery", "Distribution",
         "Documents", "Federation",
@@ -554,7 +562,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Events",
+        "Events", "Webhooks",
         "Federation", "Records",
 
         "Changes", "IdentitySubjects", "Permissions", "RateLimiting",
@@ -565,7 +573,7 @@ let package = Package(
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Localization",
         "Outbound", "DomainNames", "PasswordHashes", "Postgres", "Migrations", "ReferenceData",
         "TestSupport",
-        "WebTokens",
+        "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: tests
     ),
@@ -626,6 +634,7 @@ let package = Package(
       name: "WireTests",
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
+        "Webhooks",
         "Imaging", "Transfer", "AppServicesWire", "Configuration", "ConsoleWire", "Accounts",
         "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
@@ -659,7 +668,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Events", "IdentitySubjects", "Permissions",
+  "Events", "IdentitySubjects", "Permissions", "Webhooks",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",
