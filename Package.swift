@@ -468,7 +468,8 @@ let package = Package(
       dependencies: [
         "Administration", "ConsoleKit", "ConsolePages", "ConsoleUsers", "Delivery", "Encoding",
         "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "OpenID",
-        "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy", "WireKit",
+        "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy", "Webhooks",
+        "WireKit",
       ],
       swiftSettings: domain
     ),

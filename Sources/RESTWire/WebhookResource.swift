@@ -102,13 +102,14 @@ import WireKit
   private static func json(_ status: WebhookStatus?, of webhook: Webhook) -> JSON {
     let failures = status?.failures ?? 0
     let isFailing = failures >= WebhookSchedule.failuresOfFailing
+    let notBefore = status?.notBefore.flatMap { $0.seconds < Timestamp.now.seconds ? nil : $0 }
     let age = status?.oldest.map { max(0, Timestamp.now.seconds - $0.seconds) }
     return [
       "state": .string(!webhook.isEnabled ? "disabled" : isFailing ? "failing" : "active"),
       "waiting": .number(JSONNumber(status?.waiting ?? 0)),
       "lag_seconds": .number(JSONNumber(age ?? 0)),
       "failures": .number(JSONNumber(failures)),
-      "failing_since": JSON(status?.failingSince), "not_before": JSON(status?.notBefore),
+      "failing_since": JSON(status?.failingSince), "not_before": JSON(notBefore),
       "last_success_at": JSON(status?.lastSuccessAt),
       "last_failure_at": JSON(status?.lastFailureAt), "last_error": JSON(status?.lastError),
     ]
@@ -130,7 +131,10 @@ import WireKit
       "since",
       .text.saying("a cursor of the feed, oldest, or a time of RFC 3339")
         .like(.string("2026-01-31T12:00:00Z"))),
-    .optional(.texts("types"))
+    .optional(
+      Field<[String]>(
+        "types", Shape.list(of: .text).saying("the types; without it, those of the webhook")
+      ) { $0.strings($1) })
   ).like(["since": "2026-01-31T12:00:00Z", "types": ["user.*"]])
 
   private nonisolated static let replayed = Shape.object([
@@ -163,7 +167,8 @@ import WireKit
   private nonisolated static let result = Shape.object([
     "delivered": .flag.saying("whether the receiver has accepted it").like(true),
     "status": .integer.orNull.saying("the status of the answer; null without one").like(200),
-    "error": error.like(.null), "answer": answer, "duration_ms": .count.like(42),
+    "error": error.like(.null), "answer": answer,
+    "duration_ms": .count.saying("the time of the call").like(42),
   ]).named("WebhookTest", "The answer to a test of a webhook.")
 
   private nonisolated static let delivery = Shape.object([

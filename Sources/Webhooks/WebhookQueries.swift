@@ -173,13 +173,16 @@ package enum WebhookQueries {
     """)
 
   /// Records a success, at most each minute if there was no failure.
+  ///
+  /// A pause that the receiver has asked for stays; that of a failing one ends.
   package static let succeed = Statement<NoRow, String, Timestamp, Timestamp>(
     "webhooks.succeed",
     """
-    update webhook_progress
-    set failures = 0, failing_since = null, not_before = null, last_success_at = $2::timestamptz
-    where webhook_id = $1 and (failures > 0 or not_before is not null
-      or last_success_at is null or last_success_at < $3::timestamptz)
+    update webhook_progress set failures = 0, failing_since = null,
+      not_before = case when failures >= 20 then null else not_before end,
+      last_success_at = $2::timestamptz
+    where webhook_id = $1
+      and (failures > 0 or last_success_at is null or last_success_at < $3::timestamptz)
     """)
 
   package static let fail = Statement<WebhookFailures, String, Timestamp, String>(
@@ -262,14 +265,14 @@ package enum WebhookQueries {
   package static let known = Statement<String>(
     "webhooks.known", "select webhook_id from webhook_progress order by webhook_id")
 
-  /// Removes deliveries of a webhook that ended before a time: a thousand at once.
+  /// Removes deliveries of a webhook that ended, or were due, before a time: a thousand at once.
   package static let removeOld = Statement<Int, String, String, Timestamp>(
     "webhooks.remove_old",
     """
     delete from webhook_deliveries
     where webhook_id = $1 and state = $2 and delivery_id in (
       select d.delivery_id from webhook_deliveries d
-      where d.webhook_id = $1 and d.state = $2 and coalesce(d.ended_at, d.at) < $3::timestamptz
+      where d.webhook_id = $1 and d.state = $2 and coalesce(d.ended_at, d.due_at) < $3::timestamptz
       order by d.delivery_id limit 1000)
     returning 1
     """)

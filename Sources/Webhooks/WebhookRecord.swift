@@ -1,3 +1,4 @@
+import Encoding
 package import EventLoop
 package import JSON
 import Outbound
@@ -72,8 +73,11 @@ extension WebhookRecord {
     _ record: WebhookRecord, _ key: String, in app: AppID?, _ transaction: Transaction
   ) async throws(Failure) {
     guard let app else { return }
-    guard try await table.others(than: key, in: app, transaction).count < most else {
-      throw .tooManyWebhooks(limit: most)
+    let others = try await table.others(than: key, in: app, transaction)
+    guard others.count < most else { throw .tooManyWebhooks(limit: most) }
+    guard !others.contains(where: { $0.url.hasSameBytes(as: record.url) }) else {
+      let rule = "Another webhook of the app has this URL. It can get several types."
+      throw .invalid([FieldError("/url", "taken", rule)])
     }
   }
 

@@ -21,6 +21,8 @@ import Tenancy
   private var taken = 0
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
+  /// Whether the last pass has failed, which is reported once.
+  private var isAway = false
 
   private var database: Database { dependencies.database }
 
@@ -65,9 +67,11 @@ import Tenancy
         do throws(Failure) {
           guard database.isReady else { throw .databaseUnavailable }
           let count = try await pass(webhooks)
+          isAway = false
           pause = count > 0 ? Self.shortest : min(pause * 2, Self.longest)
         } catch {
-          report(.outage("\(error)"))
+          if !isAway { report(.outage("\(error)")) }
+          isAway = true
           pause = Self.longest
         }
         await rest(for: pause)

@@ -9,6 +9,7 @@ import sys
 import threading
 
 from asking import MERGE
+from console import ConsoleCase
 from machine import TOOLS_FOLDER, new_folder, wait_until
 from receiver import Receiver, make_certificate, own_address
 from test_events import EventCase
@@ -20,6 +21,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError  # noqa:
 class WebhookCase(EventCase):
     # Whether receivers may have the address of this machine.
     IS_ALLOWED = True
+    FURTHER = {}
 
     @classmethod
     def setUpClass(cls):
@@ -28,7 +30,7 @@ class WebhookCase(EventCase):
         cls.files = make_certificate(cls.folder, "receiver", f"IP:{address}")
         cls.receiver = Receiver(cls.files)
         cls.SETTINGS = {
-            **EventCase.SETTINGS, "DOSSIER_OUTGOING_AUTHORITIES": str(cls.files[1]),
+            **EventCase.SETTINGS, **cls.FURTHER, "DOSSIER_OUTGOING_AUTHORITIES": str(cls.files[1]),
             "DOSSIER_OUTGOING_NETWORKS": f"{address}/32" if cls.IS_ALLOWED else ""}
         super().setUpClass()
         cls.operator = cls.site.client("--operator")["secret"]
@@ -303,14 +305,13 @@ class Deliveries(WebhookCase):
         headers = self.app("limited")
         for number in range(20):
             self.webhook(url=f"{self.receiver.url}/{number}")
-        operator = self.operator
         self.expect(self.post(
             "/v1/webhooks", {"url": self.receiver.url, "types": ["user.*"]}, headers=headers,
-            token=operator), 409, "too_many_webhooks")
+            token=self.operator), 409, "too_many_webhooks")
         for types in ([], ["user.none"], ["user.created,session.ended"]):
             self.expect(self.post(
                 "/v1/webhooks", {"url": self.receiver.url, "types": types}, headers=headers,
-                token=operator), 422, "unknown_event_type")
+                token=self.operator), 422, "unknown_event_type")
 
     def test_others_are_refused(self):
         headers, secret = self.feed_app("guarded", event_feed=True)
@@ -318,7 +319,6 @@ class Deliveries(WebhookCase):
         webhook = self.webhook()
         grant = self.sign_up("guarded-hook", headers)
         others = self.site.add_app("guarded-other")
-        operator = self.operator
         path = f"/v1/webhooks/{webhook['id']}"
         routes = [("GET", path), ("PATCH", path), ("DELETE", path), ("GET", f"{path}/status"),
                   ("POST", f"{path}/secret"), ("POST", f"{path}/test"),
@@ -332,7 +332,7 @@ class Deliveries(WebhookCase):
             for token, status in ((None, 401), (grant["access_token"], 403), (secret, 403)):
                 answer = self.site.request(method, route, body, {**headers, **kind}, token)
                 self.assertIn(answer.status, (status, 401), (method, route, answer.body))
-            answer = self.site.request(method, route, body, {**others, **kind}, operator)
+            answer = self.site.request(method, route, body, {**others, **kind}, self.operator)
             self.expect(answer, 404)
 
 
@@ -350,7 +350,6 @@ class Hostile(WebhookCase):
 
     def test_urls(self):
         headers = self.app("urls")
-        operator = self.operator
         for url in [
             "http://example.com/", "https://127.0.0.1/", "https://[::1]/",
             "https://[::ffff:7f00:1]/", "https://[::ffff:127.0.0.1]/", "https://0x7f000001/",
@@ -363,16 +362,19 @@ class Hostile(WebhookCase):
             "https://example.com:65536/", "https://example.com:0443/x", "https://example.com:/",
             "https://example.com\\@127.0.0.1/", "https://example.com/#a", "https:///", "https://",
             "https://exa mple.com/", "https://ex\u00e4mple.com/", "ftp://example.com/",
-            "https://example.com.:443/", "https://example.com/" + "a" * 2_030,
+            "https://example.com.:443/", "https://example.com/\u00df",
         ]:
             answer = self.post("/v1/webhooks", {"url": url, "types": ["user.*"]}, headers=headers,
-                               token=operator)
+                               token=self.operator)
             self.assertEqual(answer.status, 422, (url, answer.body))
             self.assertEqual(answer.json["code"], "url_not_allowed", (url, answer.body))
+        self.expect(self.post(
+            "/v1/webhooks", {"url": "https://example.com/" + "a" * 2_030, "types": ["user.*"]},
+            headers=headers, token=self.operator), 422, "validation_failed")
         for url in ["https://example.com/", "https://example.com:443/a?b=c", "https://1.1.1.1:8443/",
                     "https://[2606:4700:4700::1111]/", "https://0x7f.example.com/"]:
             self.expect(self.post("/v1/webhooks", {"url": url, "types": ["user.*"]},
-                                  headers=headers, token=operator), 201)
+                                  headers=headers, token=self.operator), 201)
 
     def test_receivers(self):
         self.app("receivers")
@@ -429,12 +431,46 @@ class Internal(WebhookCase):
 
     def test_names_with_an_internal_address(self):
         headers = self.app("internal")
-        operator = self.operator
         self.expect(self.post(
             "/v1/webhooks", {"url": self.receiver.url, "types": ["user.*"]}, headers=headers,
-            token=operator), 422, "url_not_allowed")
+            token=self.operator), 422, "url_not_allowed")
         name = socket.gethostname()
         webhook = self.webhook(url=f"https://{name}:{self.receiver.port}/")
         result = self.command("test", webhook)
         self.assertEqual((result["error"], result["status"]), ("address_not_allowed", None))
         self.assertEqual(self.receiver.messages, [])
+
+
+class Console(WebhookCase, ConsoleCase):
+    FURTHER = ConsoleCase.SETTINGS
+
+    def test_an_administrator_looks_after_a_webhook(self):
+        self.name = "console"
+        visitor = self.administrator("admin", "--app", "default")
+        visitor.open("/console/default/webhooks")
+        self.assertIn("This app has no webhooks.", visitor.page.text)
+        visitor.open("/console/default/webhooks/new")
+        page = visitor.submit("/new", url="https://127.0.0.1/", types="user.*")
+        self.assertEqual(page.status, 422, page.text)
+        self.assertIn("not one of the internet", page.text)
+        page = visitor.submit("/new", url=f"{self.receiver.url}/console", types="user.*")
+        self.assertIn("whsec_", page.text)
+        path = page.path.split("?")[0]
+        page = visitor.open(path)
+        self.assertNotIn("whsec_", page.text)
+        self.assertIn("Active", page.text)
+        page = visitor.submit("/test")
+        self.assertIn("The test has arrived: status 200", page.text)
+        self.got("webhook.test")
+        self.user()
+        self.got("webhook.test", "user.created")
+        wait_until(lambda: "Delivered" in visitor.open(path).text)
+        self.assertIn("user.created", visitor.page.text)
+        self.receiver.answer = lambda _: (503, {}, b"")
+        visitor.open(path)
+        self.assertIn("The test has failed: status 503", visitor.submit("/test").text)
+        page = self.confirmed(visitor, f"{path}/secret")
+        self.assertIn("The key before signs too for 24 hours.", page.text)
+        self.assertIn("whsec_", page.text)
+        page = visitor.open("/console/default/webhooks")
+        self.assertIn(f"{self.receiver.url}/console", page.text)
