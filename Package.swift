@@ -252,6 +252,14 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
+      name: "Webhooks",
+      dependencies: [
+        "Encoding", "EventLoop", "Events", "JSON", "Outbound", "Postgres", "Records", "Runtime",
+        "Tenancy", .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: domain
+    ),
+    .target(
       name: "Imaging", dependencies: ["EventLoop", "PictureContract", "Postgres", "Runtime"],
       swiftSettings: domain + unchecked
     ),
@@ -371,7 +379,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Changes", "Events", "OpenID", "OpenIDClient",
+        "Changes", "Events", "OpenID", "OpenIDClient", "Webhooks",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
@@ -460,7 +468,8 @@ let package = Package(
       dependencies: [
         "Administration", "ConsoleKit", "ConsolePages", "ConsoleUsers", "Delivery", "Encoding",
         "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "OpenID",
-        "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy", "WireKit",
+        "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy", "Webhooks",
+        "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -478,7 +487,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Administration", "ConsoleKit", "Federation",
+        "Administration", "ConsoleKit", "Federation", "Webhooks",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -491,7 +500,7 @@ let package = Package(
     .target(
       name: "DeploymentFiles",
       dependencies: [
-        "CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy",
+        "CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy", "Webhooks",
       ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
@@ -508,7 +517,7 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "CommandKit", "Federation",
+        "CommandKit", "Federation", "Webhooks",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "Configuration", "Accounts", "Delivery",
@@ -524,7 +533,7 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "Events",
+        "Events", "Webhooks",
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
         "ConsoleWire", "Configuration", "Accounts", "Administration", "Delivery", "Distribution",
         "Documents", "Federation",
@@ -563,7 +572,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Events",
+        "Events", "Webhooks",
         "Federation", "Records",
 
         "Changes", "IdentitySubjects", "Permissions", "RateLimiting",
@@ -574,7 +583,7 @@ let package = Package(
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Localization",
         "Outbound", "DomainNames", "PasswordHashes", "Postgres", "Migrations", "ReferenceData",
         "TestSupport",
-        "WebTokens",
+        "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: tests
     ),
@@ -637,7 +646,7 @@ let package = Package(
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
         "Imaging", "Transfer", "AppServicesWire", "Configuration", "ConsoleKit", "ConsoleWire",
-        "Accounts",
+        "Accounts", "Webhooks",
         "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
@@ -670,7 +679,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Events", "IdentitySubjects", "Permissions",
+  "Events", "IdentitySubjects", "Permissions", "Webhooks",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",

@@ -3217,6 +3217,178 @@ COMMENT ON TABLE public.user_roles IS 'Roles of users.';
 
 
 --
+-- Name: webhook_deliveries; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.webhook_deliveries (
+    webhook_id text NOT NULL COLLATE pg_catalog."C",
+    delivery_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    data jsonb NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL COLLATE pg_catalog."C",
+    attempts integer DEFAULT 0 NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    claimed_until timestamp with time zone,
+    attempted_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    status integer,
+    duration_ms integer,
+    error text,
+    answer text,
+    CONSTRAINT webhook_deliveries_delivery_id_check CHECK ((delivery_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text])))
+);
+
+
+--
+-- Name: TABLE webhook_deliveries; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.webhook_deliveries IS 'Events for a webhook, each with the result of its last attempt.';
+
+
+--
+-- Name: COLUMN webhook_deliveries.delivery_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_deliveries.delivery_id IS 'The number of the delivery among those of the webhook, in hexadecimal.';
+
+
+--
+-- Name: COLUMN webhook_deliveries.user_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_deliveries.user_id IS 'The user of the event; empty without one.';
+
+
+--
+-- Name: COLUMN webhook_deliveries.due_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_deliveries.due_at IS 'When it may be sent; while an attempt is under way, when that attempt counts as lost.';
+
+
+--
+-- Name: COLUMN webhook_deliveries.claimed_until; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_deliveries.claimed_until IS 'When the attempt under way counts as lost; null without one.';
+
+
+--
+-- Name: COLUMN webhook_deliveries.answer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_deliveries.answer IS 'The first 512 bytes of the last answer.';
+
+
+--
+-- Name: webhook_progress; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.webhook_progress (
+    webhook_id text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL,
+    last_delivery bigint DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    failing_since timestamp with time zone,
+    not_before timestamp with time zone,
+    last_success_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    last_error text
+);
+
+
+--
+-- Name: TABLE webhook_progress; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.webhook_progress IS 'How far each webhook is in the feed of its app, and how its receiver answers.';
+
+
+--
+-- Name: COLUMN webhook_progress."position"; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_progress."position" IS 'The last position of the feed for which deliveries exist; whoever adds deliveries locks this row.';
+
+
+--
+-- Name: COLUMN webhook_progress.last_delivery; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_progress.last_delivery IS 'The number of the newest delivery.';
+
+
+--
+-- Name: COLUMN webhook_progress.failures; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_progress.failures IS 'The attempts that have failed since the last success.';
+
+
+--
+-- Name: COLUMN webhook_progress.failing_since; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_progress.failing_since IS 'The first of these failures; null without one.';
+
+
+--
+-- Name: COLUMN webhook_progress.not_before; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_progress.not_before IS 'No attempt begins before this time: the receiver has asked for a pause, or fails. Null for now.';
+
+
+--
+-- Name: webhooks; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.webhooks (
+    webhook_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    secret bytea NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT webhooks_attributes_check CHECK ((jsonb_typeof(attributes) = 'object'::text)),
+    CONSTRAINT webhooks_webhook_id_check CHECK ((webhook_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE webhooks; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.webhooks IS 'Receivers to which workers send the events of an app.';
+
+
+--
+-- Name: COLUMN webhooks.secret; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhooks.secret IS 'The keys that sign deliveries, as JSON that is encrypted with the master key.';
+
+
+--
+-- Name: COLUMN webhooks.attributes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhooks.attributes IS 'What differs from the defaults, by the names that `dossier webhook set` takes.';
+
+
+--
+-- Name: COLUMN webhooks.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhooks.version IS 'Grows by one with each change.';
+
+
+--
 -- Name: additional_subjects additional_subjects_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3713,6 +3885,30 @@ ALTER TABLE ONLY public.users
 
 
 --
+-- Name: webhook_deliveries webhook_deliveries_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.webhook_deliveries
+    ADD CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (webhook_id, delivery_id);
+
+
+--
+-- Name: webhook_progress webhook_progress_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.webhook_progress
+    ADD CONSTRAINT webhook_progress_pkey PRIMARY KEY (webhook_id);
+
+
+--
+-- Name: webhooks webhooks_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.webhooks
+    ADD CONSTRAINT webhooks_pkey PRIMARY KEY (webhook_id);
+
+
+--
 -- Name: additional_subjects_reserved; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -4105,6 +4301,48 @@ CREATE INDEX users_by_phone ON public.users USING btree (app_id, phone COLLATE "
 
 
 --
+-- Name: webhook_deliveries_by_state; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX webhook_deliveries_by_state ON public.webhook_deliveries USING btree (webhook_id, state, delivery_id);
+
+
+--
+-- Name: webhook_deliveries_claimed; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX webhook_deliveries_claimed ON public.webhook_deliveries USING btree (webhook_id, claimed_until) WHERE (claimed_until IS NOT NULL);
+
+
+--
+-- Name: webhook_deliveries_due; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (webhook_id, due_at, delivery_id) WHERE (state = 'waiting'::text);
+
+
+--
+-- Name: webhook_deliveries_ended; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX webhook_deliveries_ended ON public.webhook_deliveries USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+
+--
+-- Name: webhook_deliveries_of_user; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX webhook_deliveries_of_user ON public.webhook_deliveries USING btree (webhook_id, user_id, delivery_id) WHERE (state = 'waiting'::text);
+
+
+--
+-- Name: webhooks_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX webhooks_app ON public.webhooks USING btree (app_id);
+
+
+--
 -- Name: search_values_common; Type: STATISTICS; Schema: public; Owner: -
 --
 
@@ -4437,6 +4675,14 @@ ALTER TABLE ONLY public.user_roles
 
 ALTER TABLE ONLY public.user_roles
     ADD CONSTRAINT user_roles_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: webhooks webhooks_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.webhooks
+    ADD CONSTRAINT webhooks_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

@@ -246,10 +246,12 @@ package struct RecordArgument<R: CommandRecord>: ParsableArguments {
 
   package func path(of id: String) -> String { "\(R.words.path)/\(segment(id))" }
 
-  /// Sends a request about the record, prints it and ends the process.
-  package func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
+  /// Sends a request about the record, or below its path, prints it and ends the process.
+  package func send(
+    _ method: HTTP.Method, _ body: APIRequest.Body = .none, at suffix: String = ""
+  ) -> Never {
     options.common.run { context async throws(CommandFailure) in
-      let record = try await context.send(method, path(context), body, to: options.app)
+      let record = try await context.send(method, path(context) + suffix, body, to: options.app)
       return CommandOutput(record.after(try await R.preface(of: record, context)))
     }
   }

@@ -25,6 +25,7 @@ import RateLimiting
 package import Runtime
 import Sessions
 package import Tenancy
+import Webhooks
 import WireKit
 package import Records
 
@@ -68,6 +69,8 @@ package struct Configuration: Sendable {
     (source.most, source.mostOfApp, source.limit) = (24, 24, 4_096)
     return source
   }
+  /// The settings of the calls to receivers of webhooks.
+  package let outgoingSource: HTTPSourceSettings
   package let pictureProgram: String
   package let pictureFolder: String?
   let breachedPasswords: String?
@@ -197,6 +200,22 @@ package struct Configuration: Sendable {
     if network != "any", network != "public" {
       problems.append("issuer_network is \(network), not public or any")
     }
+    var outgoing = HTTPSourceSettings()
+    for word in text(.outgoingNetworks).split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
+      if let network = IPNetwork(word) {
+        outgoing.allowedNetworks.append(network)
+      } else {
+        problems.append("outgoing_networks has \(word), which is no CIDR network")
+      }
+    }
+    let authorities = text(.outgoingAuthorities)
+    if !authorities.isEmpty {
+      outgoing.reach.authorities = authorities
+      if serves, access(authorities, R_OK) != 0 {
+        problems.append("outgoing_authorities is \(authorities), which cannot be read")
+      }
+    }
+    outgoingSource = outgoing
     let shared = Setting.allCases.filter(\.isShared).map { ($0.rawValue, values[$0]?.value ?? "") }
     fingerprint = SettingsFingerprint(Dictionary(uniqueKeysWithValues: shared), masterKey)
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
@@ -352,6 +371,7 @@ extension Configuration {
         PasswordHasher(pool: pools.passwords, cost: hashingCost),
         BreachedPasswordCheck(breachedPasswords, pool: pools.files),
         ExternalTokens(database: database, source: keySets, keys: keys), LogoutSender(notices),
+        WebhookCalls(outgoingSource),
         Upstream(HTTPSource(issuerSource), allowsPlainHTTP: issuerSource.allowsPlainHTTP),
         PictureService(
           decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
@@ -427,7 +447,7 @@ extension AppCatalog {
     settings: .all,
     parts: [
       DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self, NativeApps.self,
-      UserDataAPI.self, AppConnections.self,
+      UserDataAPI.self, AppConnections.self, AppWebhooks.self,
     ]
   )
 }

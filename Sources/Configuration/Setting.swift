@@ -36,6 +36,8 @@ package enum Setting: String, CaseIterable {
   case mailTLS = "mail_tls"
   case mailClientName = "mail_client_name"
   case issuerNetwork = "issuer_network"
+  case outgoingNetworks = "outgoing_networks"
+  case outgoingAuthorities = "outgoing_authorities"
   case pictureProgram = "picture_program"
   case pictureFolder = "picture_folder"
   case breachedPasswords = "breached_passwords"
@@ -68,6 +70,7 @@ package enum Setting: String, CaseIterable {
     case .stallSeconds: "3"
     case .log: "requests"
     case .migrateDatabase, .internalNetworks, .mail, .mailUser, .mailPassword,
+      .outgoingNetworks, .outgoingAuthorities,
       .mailClientName, .pictureProgram, .pictureFolder, .breachedPasswords, .consoleNetworks:
       ""
     case .console: "off"
@@ -89,8 +92,8 @@ package enum Setting: String, CaseIterable {
   package var isShared: Bool {
     switch self {
     case .masterKey, .issuer, .app, .appCacheTTL, .argon2Memory, .argon2Passes, .internalNetworks,
-      .mail, .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder,
-      .breachedPasswords, .console, .consoleNetworks:
+      .mail, .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .outgoingNetworks,
+      .outgoingAuthorities, .pictureFolder, .breachedPasswords, .console, .consoleNetworks:
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
@@ -139,6 +142,10 @@ package enum Setting: String, CaseIterable {
       "name in EHLO, fully qualified; empty takes the host of the issuer, or the name of this host"
     case .issuerNetwork:
       "where keys of issuers may be fetched: public networks, or any (also by plain http)"
+    case .outgoingNetworks:
+      "CIDR networks that receivers of webhooks may have, in addition to public ones; loopback and link-local addresses stay refused"
+    case .outgoingAuthorities:
+      "PEM file of the authorities that receivers of webhooks are verified by; empty for those of the system"
     case .pictureProgram: "path of dossier-pictures; empty uses the folder of this program"
     case .pictureFolder: "folder from which nginx serves pictures; empty keeps them in the database"
     case .breachedPasswords:

@@ -77,7 +77,10 @@ package enum EventWords {
     "issuer_create": "Issuer created", "issuer_change": "Issuer changed",
     "issuer_delete": "Issuer deleted", "connection_create": "Connection created",
     "connection_change": "Connection changed", "connection_delete": "Connection deleted",
-    "schema_set": "Schema set",
+    "webhook_create": "Webhook created", "webhook_change": "Webhook changed",
+    "webhook_delete": "Webhook deleted", "webhook_secret_rotate": "Webhook's key replaced",
+    "webhook_retry": "Event sent again to a webhook",
+    "webhook_replay": "Events sent again to a webhook", "schema_set": "Schema set",
     "schema_remove": "Schema removed", "key_rotate": "Signing key replaced",
     "key_remove": "Signing key removed", "master_key_reencrypt": "Secrets encrypted again",
   ]

@@ -107,6 +107,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case mail
   case schemas
   case indexes
+  case webhooks
   case keys
   case apps
   case administrators
@@ -129,6 +130,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .mail: "Emails"
     case .schemas: "Schemas"
     case .indexes: "Indexes"
+    case .webhooks: "Webhooks"
     case .keys: "Signing keys"
     case .audit: "Audit log"
     case .support: "Support access"
@@ -149,7 +151,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     switch self {
     case .overview, .users, .roles, .transfer, .audit, .support: nil
     case .applications, .apis, .connections: "Sign-in"
-    case .settings, .branding, .mail, .customData, .schemas, .indexes, .keys: "App"
+    case .settings, .branding, .mail, .customData, .schemas, .indexes, .webhooks, .keys: "App"
     case .apps, .administrators, .outbox, .health, .limits: Self.deployment
     }
   }

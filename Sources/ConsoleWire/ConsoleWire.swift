@@ -26,6 +26,7 @@ package struct ConsoleWire: Wire {
       OwnAccountPages.routes,
       ApplicationPages.routes,
       RecordSections.routes,
+      WebhookPages.routes,
       SettingPages.routes,
       SettingPlan.routes,
       BrandingPages.routes,

@@ -33,6 +33,8 @@ import WireKit
   var groups: [RecordForm.Group] = []
   /// The sentence beside a secret that is shown once.
   var secretMeaning = "The secret is shown only now. Copy it to a safe place."
+  /// Whether creations and changes need a recent authentication.
+  var needsRecent = false
   /// The cards below the form of a record.
   var extra: @EventLoop @Sendable (ConsoleVisit, JSON) async throws(Failure) -> [Markup] = {
     _, _ in []
@@ -53,13 +55,17 @@ import WireKit
       ConsoleVisit.page("\(path)/new", "Show the form of a new \(words.one)") {
         (visit) async throws(Failure) in newPage(visit)
       },
-      ConsoleVisit.form("\(path)/new", limit: 262_144, "Create: \(words.one)") {
+      ConsoleVisit.form(
+        "\(path)/new", limit: 262_144, isRecent: needsRecent, "Create: \(words.one)"
+      ) {
         (visit, form) async throws(Failure) in try await create(visit, form)
       },
       ConsoleVisit.page("\(path)/{record}", "Show the form of the \(words.one)") {
         (visit) async throws(Failure) in try await show(visit)
       },
-      ConsoleVisit.form("\(path)/{record}", limit: 262_144, "Change the \(words.one)") {
+      ConsoleVisit.form(
+        "\(path)/{record}", limit: 262_144, isRecent: needsRecent, "Change the \(words.one)"
+      ) {
         (visit, form) async throws(Failure) in try await save(visit, form)
       },
     ]

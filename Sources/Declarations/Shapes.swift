@@ -57,6 +57,8 @@ extension Shape {
     case "job": .id(Example.job)
     case "part": .integer(1...100).like(1)
     case "mail": .id(Example.mail)
+    case "webhook": .id(Example.webhook)
+    case "delivery": .id(Example.delivery)
     default: .id(Example.ada)
     }
   }

@@ -3,6 +3,7 @@ package import JSON
 import Permissions
 package import Records
 import Tenancy
+import Webhooks
 
 /// A kind of record that a file describes, with what its routes of `/v1` need.
 ///
@@ -86,6 +87,7 @@ package struct Kind: Sendable {
         initial: ["id", "secret", "secret_sha256"]),
       Kind(IssuerRecord.self, section: "issuers", key: "name"),
       Kind(ConnectionRecord.self, section: "connections", key: "name"),
+      Kind(WebhookRecord.self, section: "webhooks", key: "url"),
     ]
   }
 }

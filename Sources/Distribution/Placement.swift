@@ -23,13 +23,14 @@ package enum Placement: Hashable, Sendable {
     devices.device_id identity_subjects.subject authorizations.authorization_id
     authentication_flows.place idempotency_keys.owner job_parts.job_id mail_outbox.mail_id
     event_feeds.feed_id feed_events.feed_id
+    webhook_progress.webhook_id webhook_deliveries.webhook_id
     """
 
   /// The tables of operators.
   private static let ofOperators = """
     apps administrators app_hosts clients client_grants connections count_progress
     daily_counts document_schemas issuers resource_servers
-    role_permissions roles search_indexes signing_keys
+    role_permissions roles search_indexes signing_keys webhooks
     """
 
   /// Each table of the schema with its placement, in the order in which they are distributed.

@@ -100,10 +100,12 @@ package struct FeedEvent: RowDecodable {
   package let at: Timestamp
   /// The members as JSON.
   package let data: [UInt8]
+  /// The id of the user; empty for an event without one.
+  package let user: String
 
   package init(from row: Row) throws(DatabaseError) {
     (position, id, type) = (try row.int(0), try row.text(1), try row.text(2))
-    (at, data) = (try row.time(3), try row.bytes(4))
+    (at, data, user) = (try row.time(3), try row.bytes(4), try row.text(5))
   }
 }
 
@@ -150,7 +152,7 @@ extension Failure {
 
 /// The last position of a feed, and the first one that it has an event at.
 package struct FeedEnds: RowDecodable {
-  let last: Int
+  package let last: Int
   let oldest: Int?
 
   package init(from row: Row) throws(DatabaseError) {
@@ -189,7 +191,7 @@ package enum FeedQueries {
   >(
     "feeds.page",
     """
-    select position, event_id, type, at, data::text from feed_events
+    select position, event_id, type, at, data::text, coalesce(user_id, '') from feed_events
     where feed_id = $1 and position > $2::bigint and position <= $3::bigint
       and ($4::text[] is null or type = any ($4::text[]))
       and ($5::text is null or user_id = $5)

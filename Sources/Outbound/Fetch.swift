@@ -17,11 +17,12 @@ internal import Glibc
     transfer.set(CURLOPT_USERAGENT, "Dossier")
     // One request a connection, so that a stalled one holds up no other.
     transfer.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-    if let form = call.form { transfer.set(CURLOPT_COPYPOSTFIELDS, form) }
+    if let body = call.form ?? call.json { transfer.set(CURLOPT_COPYPOSTFIELDS, body) }
     transfer.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     // Checks Content-Length. `Intake` counts the bytes of a body without it.
-    transfer.set(CURLOPT_MAXFILESIZE_LARGE, settings.limit)
+    if call.readsBody { transfer.set(CURLOPT_MAXFILESIZE_LARGE, settings.limit) }
     unsafe transfer.set(CURLOPT_WRITEFUNCTION, receive, CURLOPT_WRITEDATA, intake)
+    unsafe transfer.set(CURLOPT_HEADERFUNCTION, receiveHead, CURLOPT_HEADERDATA, intake)
     unsafe transfer.open(openSocket, intake)
     if let failure = await transfer.run(in: group) {
       let error = error(failure, intake)
@@ -36,6 +37,8 @@ internal import Glibc
       HTTPAnswer(
         status: transfer.status, body: intake.body, contentType: transfer.field("Content-Type"),
         lifetime: lifetime, date: Freshness.time(transfer.field("Date")),
+        retryAfter: Freshness.pause(
+          transfer.field("Retry-After"), date: transfer.field("Date")),
         location: transfer.field("Location")
       ))
   }
@@ -45,6 +48,7 @@ internal import Glibc
     case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_LOGIN_DENIED:
       .invalidURL(failure.reason)
     case CURLE_FILESIZE_EXCEEDED: .tooLarge(limit: intake.settings.limit)
+    case CURLE_WRITE_ERROR where intake.isHeadOver: .tooLarge(limit: Intake.headLimit)
     case CURLE_WRITE_ERROR where intake.isOver: .tooLarge(limit: intake.settings.limit)
     case CURLE_OPERATION_TIMEDOUT: .timedOut
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
@@ -57,12 +61,24 @@ internal import Glibc
   nonisolated private static let receive: CCurlBytes = { bytes, _, count, context in
     guard let context = unsafe context, let bytes = unsafe bytes else { return 0 }
     let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
-    guard intake.body.count + count <= intake.settings.limit else {
+    let kept = min(count, intake.settings.limit - intake.body.count)
+    unsafe UnsafeRawBufferPointer(start: bytes, count: kept).withMemoryRebound(to: UInt8.self) {
+      unsafe intake.body.append(contentsOf: $0)
+    }
+    guard kept == count else {
       intake.isOver = true
       return 0
     }
-    unsafe UnsafeRawBufferPointer(start: bytes, count: count).withMemoryRebound(to: UInt8.self) {
-      unsafe intake.body.append(contentsOf: $0)
+    return count
+  }
+
+  nonisolated private static let receiveHead: CCurlBytes = { _, _, count, context in
+    guard let context = unsafe context else { return 0 }
+    let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
+    intake.headCount += count
+    guard intake.headCount <= Intake.headLimit else {
+      intake.isHeadOver = true
+      return 0
     }
     return count
   }
@@ -71,7 +87,7 @@ internal import Glibc
     guard let context = unsafe context, let target = unsafe target else { return CURL_SOCKET_BAD }
     let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
     let address = unsafe CCurl_address(target).flatMap { unsafe IPAddress($0) }
-    guard intake.settings.allowsPrivateAddresses || address?.isPublic == true else {
+    guard let address, intake.settings.allows(address) else {
       intake.hasRefusedAddress = true
       return CURL_SOCKET_BAD
     }
@@ -84,7 +100,11 @@ internal import Glibc
     let settings: HTTPSourceSettings
     var body: [UInt8] = []
     var isOver = false
+    /// The bytes of all header fields so far.
+    var headCount = 0
+    var isHeadOver = false
     var hasRefusedAddress = false
+    static let headLimit = 65_536
 
     init(_ settings: HTTPSourceSettings) { self.settings = settings }
   }
@@ -134,6 +154,26 @@ package enum Freshness {
     guard let expires else { return nil }
     let end = unsafe curl_getdate(expires, nil)
     return end < 0 ? 0 : end - (Self.time(date) ?? Glibc.time(nil))
+  }
+
+  /// Returns the pause that `Retry-After` asks for, at most a day; nil without a valid value.
+  ///
+  /// - Parameters:
+  ///   - value: seconds, or a date that is compared with `date`.
+  ///   - date: the time of the response; nil for now.
+  /// - Returns: the pause.
+  /// - Source: RFC 9110 section 10.2.3.
+  package static func pause(_ value: String?, date: String?) -> Duration? {
+    guard let value else { return nil }
+    let seconds: Int
+    if !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      seconds = Int(value) ?? .max
+    } else if let end = time(value) {
+      seconds = end - min(end, max(0, time(date) ?? Glibc.time(nil)))
+    } else {
+      return nil
+    }
+    return .seconds(min(seconds, 86_400))
   }
 
   /// Returns a date in seconds since 1970; nil without a valid one.

@@ -9,6 +9,8 @@ package struct HTTPCall: Sendable {
   package let form: String?
   /// The content types that the caller can read.
   package var accept = "application/json"
+  /// JSON that the call posts in place of a form; nil for none.
+  private(set) var json: String?
   /// Further header fields.
   package var fields: [(name: String, value: String)] = []
   /// Whether the body of the answer matters; if not, an answer may have a body beyond the limit.
@@ -18,6 +20,12 @@ package struct HTTPCall: Sendable {
   private static let longestField = 16_384
 
   package init(_ url: String, form: String? = nil) { (self.url, self.form) = (url, form) }
+
+  /// Creates a call that posts JSON.
+  package init(_ url: String, json: String) {
+    self.init(url)
+    self.json = json
+  }
 
   /// Adds an access token to the call.
   ///
@@ -33,7 +41,9 @@ package struct HTTPCall: Sendable {
     guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), url.utf8.count <= 2_048 else {
       return .invalidURL("not ASCII without spaces, of at most 2048 bytes")
     }
-    guard form?.utf8.allSatisfy(\.isVisible) != false else { return .invalidForm }
+    guard form?.utf8.allSatisfy(\.isVisible) != false, json?.utf8.contains(0) != true else {
+      return .invalidForm
+    }
     let wrong = allFields.first { field in
       field.name.isEmpty
         || !field.name.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
@@ -44,7 +54,9 @@ package struct HTTPCall: Sendable {
   }
 
   /// All header fields that the caller decides about.
-  var allFields: [(name: String, value: String)] { [("Accept", accept)] + fields }
+  var allFields: [(name: String, value: String)] {
+    [("Accept", accept)] + (json == nil ? [] : [("Content-Type", "application/json")]) + fields
+  }
 }
 
 /// The answer to a call, of any status.
@@ -57,6 +69,8 @@ package struct HTTPAnswer: Sendable {
   package let lifetime: Duration?
   /// The time of the server's clock, in seconds since 1970; nil if it does not state it.
   package let date: Int?
+  /// The pause that the server asks for before another call; nil if it does not state one.
+  package let retryAfter: Duration?
   /// The target of a redirect.
   let location: String?
 }

@@ -105,6 +105,8 @@ package struct HTTPSourceSettings: Sendable {
   package var allowsPlainHTTP = false
   /// Whether to allow non-public addresses, for tests and identity providers in the same network.
   package var allowsPrivateAddresses = false
+  /// The networks that are allowed beside public addresses.
+  package var allowedNetworks: [IPNetwork] = []
   /// The requests at once, over all apps.
   ///
   /// Each takes a descriptor, and memory up to `limit`.
@@ -117,6 +119,12 @@ package struct HTTPSourceSettings: Sendable {
   package var keptConnections = 8
 
   package init() {}
+
+  /// Returns whether a socket to an address may be opened.
+  package func allows(_ address: IPAddress) -> Bool {
+    allowsPrivateAddresses || address.isPublic
+      || address.isRoutable && allowedNetworks.contains { $0.contains(address) }
+  }
 
   fileprivate var limits: FairLimits {
     FairLimits(

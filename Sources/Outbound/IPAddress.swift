@@ -69,6 +69,28 @@ package struct IPAddress: Sendable, Equatable {
     return Self.global.contains(bytes) && !Self.reservedOfGlobal.contains { $0.contains(bytes) }
   }
 
+  /// Whether it is an address of one other machine, in any network.
+  ///
+  /// The kernel connects unspecified addresses to this machine, as it does loopback ones. Clouds keep
+  /// instance data at link-local addresses. For a NAT64 address, the embedded IPv4 address counts.
+  package var isRoutable: Bool {
+    guard bytes.count == 16 else { return !Self.unroutable.contains { $0.contains(bytes) } }
+    if bytes.starts(with: Self.translation) {
+      let carried = Array(bytes.suffix(4))
+      return !Self.unroutable.contains { $0.contains(carried) }
+    }
+    return !Self.unroutableOfIPv6.contains { $0.contains(bytes) }
+  }
+
+  private static let unroutable = [
+    IPNetwork(prefix: [0], bits: 8), IPNetwork(prefix: [127], bits: 8),
+    IPNetwork(prefix: [169, 254], bits: 16), IPNetwork(prefix: [224], bits: 3),
+  ]
+  /// Unspecified, loopback and IPv4-compatible addresses, link-local ones, and multicast.
+  private static let unroutableOfIPv6 = [
+    IPNetwork(prefix: Array(repeating: 0, count: 12), bits: 96),
+    IPNetwork(prefix: [0xfe, 0x80], bits: 10), IPNetwork(prefix: [0xff], bits: 8),
+  ]
   private static let reserved = [
     IPNetwork(prefix: [0], bits: 8), IPNetwork(prefix: [10], bits: 8),
     IPNetwork(prefix: [100, 64], bits: 10), IPNetwork(prefix: [127], bits: 8),

@@ -75,8 +75,8 @@ extension RESTWire {
     ),
     Chapter(
       title: "Events",
-      says: "Events of an app, for back ends and for services that verify tokens.",
-      operations: EventResource.operations
+      says: "Events of an app, for back ends and for services that verify tokens; and webhooks.",
+      operations: EventResource.operations + RecordResources.webhooks + WebhookResource.operations
     ),
     Chapter(
       title: "Operation",

@@ -1,5 +1,4 @@
 import Declarations
-import Encoding
 import EventLoop
 import Events
 import HTTP
@@ -123,17 +122,8 @@ struct FeedQuery {
       }
     }
     guard faults.isEmpty else { throw .invalid(faults) }
-    switch query["since"] {
-    case nil, "oldest": break
-    case "now": start = .now
-    case let text?:
-      if let cursor = EventCursor(text, of: feed, call.context) {
-        start = .cursor(cursor)
-      } else if let time = CalendarTime(text) {
-        start = .time(Timestamp(microseconds: time.seconds * 1_000_000 + time.nanoseconds / 1_000))
-      } else {
-        throw .cursorInvalid
-      }
+    if let text = query["since"] {
+      start = try EventFeed.Start(text, of: feed, call.context)
     }
   }
 }

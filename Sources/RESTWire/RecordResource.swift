@@ -8,6 +8,7 @@ import Records
 import Representations
 import Runtime
 import Tenancy
+import Webhooks
 import WireKit
 
 /// The routes of a record, for the operator: list, create, read, change and delete.
@@ -39,13 +40,14 @@ import WireKit
   ///   - forcedDelete: deletes a record with `force=true`, also if users depend on it; nil for none.
   ///   - kept: the errors for records that cannot be deleted.
   ///   - refused: the errors for changes that the domain refuses.
+  ///   - refusedNew: likewise for creations.
   /// - Returns: the operations.
   nonisolated static func operations(
     right: AdministratorRight? = nil, sensitive isSensitive: @escaping Sensitive = { _ in false },
     checking check: @escaping Check = { _, _, _ in },
     change: @escaping Change = R.change, delete: @escaping Deletion = R.delete,
     forcing forcedDelete: Deletion? = nil, keeping kept: [Failure] = [],
-    refusing refused: [Failure] = []
+    refusing refused: [Failure] = [], refusingNew refusedNew: [Failure] = []
   ) -> [Operation] {
     let (all, one) = (words.path, "\(words.path)/{\(words.parameter)}")
     let (reach, namesApp) =
@@ -65,7 +67,7 @@ import WireKit
       Operation(
         .post, all, access: .operator, takes: .body(.json(limit: bodyLimit), R.description),
         gives: [.created(R.made, "The \(words.one).", fields: [.location])],
-        refuses: [R.taken],
+        refuses: [R.taken] + refusedNew,
         summary: "Create: \(words.meaning)"
       ) { (call) async throws(Failure) in
         var members = try call.json.objectOfBody
@@ -208,4 +210,7 @@ enum RecordResources {
     delete: ConnectionRecord.deleteIfUnused, forcing: ConnectionRecord.delete,
     keeping: [.connectionInUse])
   static let roles = RecordResource<RoleRecord>.operations()
+  static let webhooks = RecordResource<WebhookRecord>.operations(
+    right: .admin, refusing: [.urlNotAllowed, .unknownEventType],
+    refusingNew: [.urlNotAllowed, .unknownEventType])
 }

@@ -1,3 +1,4 @@
+import DeploymentFiles
 import Administration
 import EventLoop
 import Glibc

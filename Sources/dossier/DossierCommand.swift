@@ -7,6 +7,7 @@ import Permissions
 import Postgres
 import Runtime
 import Tenancy
+import Webhooks
 
 /// The command line for the operators of a deployment.
 @main struct DossierCommand: ParsableCommand {
@@ -34,7 +35,8 @@ import Tenancy
       RecordCommand<RoleRecord>.self, AdministratorCommand.self,
       RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self,
       UserCommand.self, SearchCommand.self, DeviceCommand.self, SessionCommand.self,
-      SupportSessionCommand.self, RateLimitCommand.self, JobCommand.self, MailCommand.self,
+      RecordCommand<WebhookRecord>.self, SupportSessionCommand.self, RateLimitCommand.self,
+      JobCommand.self, MailCommand.self,
       IndexCommand.self,
       SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
       StatisticsCommand.self, EventsCommand.self,

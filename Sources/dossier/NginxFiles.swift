@@ -1,4 +1,5 @@
 import CommandKit
+import DeploymentFiles
 import Administration
 import Configuration
 import FoundationEssentials

@@ -9,6 +9,7 @@ import HTTP
 import OpenIDClient
 import Postgres
 import Runtime
+import Webhooks
 import WireKit
 
 /// The counters of a worker.
@@ -47,10 +48,9 @@ import WireKit
     case hashes
     case eventLoopStalls
     case eventLoopLag
-    case mailsSent
-    case mailsAbandoned
-    case eventsPublished
-    case eventDelay
+    case mailsSent, mailsAbandoned
+    case eventsPublished, eventDelay
+    case webhookDeliveries, webhookFailures
   }
 
   /// The classes of routes with similar durations.
@@ -220,6 +220,15 @@ import WireKit
       add(delay.nanoseconds / 1_000, to: .eventDelay)
     case .oldest(let age): self[.eventAge] = age.wholeSeconds
     case .failed(let reason): Log.write("error", "events: \(reason)")
+    }
+  }
+
+  func count(_ report: WebhookWorker.Report) {
+    switch report {
+    case .delivered: add(1, to: .webhookDeliveries)
+    case .failed: add(1, to: .webhookFailures)
+    case .disabled(let reason): Log.write("warning", reason)
+    case .outage(let reason): Log.write("error", "webhooks have to wait: \(reason)")
     }
   }
 
@@ -472,6 +481,8 @@ extension Metrics.Counter {
     case .mailsSent: "Mails that the relay accepted."
     case .mailsAbandoned: "Abandoned mails."
     case .eventsPublished: "Events that were published in feeds."
+    case .webhookDeliveries: "Deliveries that receivers of webhooks accepted."
+    case .webhookFailures: "Attempts that receivers of webhooks did not accept."
     case .eventDelay: "Time from the events to their publication."
     }
   }

@@ -20,6 +20,7 @@ import Runtime
 import Sessions
 import Tenancy
 import Transfer
+import Webhooks
 import WireKit
 
 /// A process that answers requests, with one event loop on one thread.
@@ -33,6 +34,7 @@ import WireKit
   private let courier: OutboxWorker
   private let jobs: JobWorker
   private let publisher: EventPublisher
+  private let webhooks: WebhookWorker
   /// Reads files.
   let files: BlockingPool
   private var listener: Listener?
@@ -70,6 +72,7 @@ import WireKit
         worker.courier.start()
         worker.jobs.start()
         worker.publisher.start()
+        worker.webhooks.start()
         if runsMaintenance {
           worker.keepHouse()
           worker.recordHost()
@@ -157,7 +160,12 @@ import WireKit
     } report: {
       Log.write("error", $0)
     }
-    publisher = EventPublisher(dependencies) { report.metrics?.count($0) }
+    let webhooks = WebhookWorker(dependencies) { report.metrics?.count($0) }
+    self.webhooks = webhooks
+    publisher = EventPublisher(dependencies) {
+      report.metrics?.count($0)
+      if case .published = $0 { webhooks.wake() }
+    }
     let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
   }
@@ -303,6 +311,11 @@ extension Worker {
           Log.write("error", "search indexes: \(error)")
         }
         await publisher.removeOld()
+        do throws(DatabaseError) {
+          try await Webhooks.removeOld(in: database)
+        } catch {
+          Log.write("error", "old deliveries of webhooks stay: \(error)")
+        }
         let report = await maintenance.run()
         if !report.removed.isEmpty { Log.write("info", "removed: \(report.removed)") }
         for fault in report.faults.sorted() { Log.write("error", "maintenance: \(fault)") }

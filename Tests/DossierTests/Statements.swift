@@ -19,6 +19,7 @@ import Postgres
 @testable import Sessions
 @testable import Tenancy
 @testable import Transfer
+@testable import Webhooks
 
 /// Every statement of the domain.
 let allStatements = singleStatements + severalStatements.flatMap(\.self)
@@ -189,7 +190,12 @@ private let singleStatements: [any PreparedStatement] = [
   MaintenanceQueries.excessVersions, MaintenanceQueries.lockDocument,
   MaintenanceQueries.trimVersions, MaintenanceQueries.markVersions, UnusedQueries.users,
   UnusedQueries.find, UnusedQueries.lock, UnusedQueries.devices, UnusedQueries.deviceAccounts,
-  UnusedQueries.removeDevice,
+  UnusedQueries.removeDevice, WebhookQueries.work, WebhookQueries.feeds, WebhookQueries.begin,
+  WebhookQueries.lock, WebhookQueries.add, WebhookQueries.advance, WebhookQueries.underWay,
+  WebhookQueries.due, WebhookQueries.claim, WebhookQueries.hold, WebhookQueries.record,
+  WebhookQueries.succeed, WebhookQueries.fail, WebhookQueries.revive, WebhookQueries.setSecret,
+  WebhookQueries.status, WebhookQueries.page, WebhookQueries.pageOfState, WebhookQueries.retry,
+  WebhookQueries.all, WebhookQueries.known, WebhookQueries.removeOld, WebhookQueries.removeProgress,
 ]
 
 private let severalStatements: [[any PreparedStatement]] = [
@@ -198,5 +204,5 @@ private let severalStatements: [[any PreparedStatement]] = [
   ExpiredRows.all.map(\.page), IssuerRecord.table.statements.all,
   ResourceServerRecord.table.statements.all, RoleRecord.table.statements.all,
   SealedRows.all.map(\.change), SealedRows.all.map(\.page), SealedRows.all.map(\.removal),
-  SearchIndexQueries.valued,
+  SearchIndexQueries.valued, WebhookRecord.table.statements.all,
 ]

@@ -101,9 +101,10 @@ class Profile(Case):
 
     # Sign-ins at clients that wait for a code, and refresh tokens of services. Their content is stored
     # elsewhere, or is a secret, as is a code for support. Administrators use no route with an export.
-    # Published events are copies of ids in `audit` and `sessions`.
+    # Published events, and deliveries of them, are copies of ids in `audit` and `sessions`.
     COPIES = {
-        "administrators", "authorizations", "feed_events", "identity_tokens", "support_codes"}
+        "administrators", "authorizations", "feed_events", "identity_tokens", "support_codes",
+        "webhook_deliveries"}
 
     def test_an_export_has_all_stored_data_and_no_secrets(self):
         grant = self.expect(self.register("export@example.com"), 201).json

@@ -7,6 +7,7 @@ import Postgres
 @testable import Events
 @testable import Runtime
 @testable import Transfer
+@testable import Webhooks
 import TestSupport
 
 extension FuzzTarget {
@@ -18,7 +19,8 @@ extension FuzzTarget {
         "exists", "true", "false", "(", ")", "\"2026-01-31\"", "\"2026-01-31T12:00:00+15:59\"",
         "1e308", "-0", "\"\\u0041\"", "\"\\ud83d\\ude00\"", "metadata.text", "metadata.number",
         "user.*", "user.created,", "session.ended", "AAAAAAAAACrW0pVt5x7oF9kNfQ8",
-        "0123456789abcdef01234567.", "WsOpbWlsZQ", "MjAyMC0wMi0yOSAxMjowMDowMCswMA",
+        "0123456789abcdef01234567.", "WsOpbWlsZQ", "https://", "[::1]", ":8443", "0x7f000001",
+        "MjAyMC0wMi0yOSAxMjowMDowMCswMA",
       ],
     bound: MemoryBound(factor: 60, base: 131_072)
   ) { input in
@@ -32,6 +34,9 @@ extension FuzzTarget {
     if let bytes = MarkedCursor.bytes(of: filter, count: 8, isMarked: { _, mark in mark.count > 0 })
     {
       expect(bytes.count == 8, "\(filter) has other bytes")
+    }
+    if let url = try? WebhookURL(filter) {
+      expect(!url.host.isEmpty && (443...65_535).contains(url.port), "\(filter) has no host")
     }
     if let types = EventTypes(matching: filter) { expect(!types.isEmpty, "\(filter) has no types") }
     if let (document, names) = try? Filter.path(filter) {

@@ -13,7 +13,7 @@ package enum FullTables {
     "passkeys",
     "passwords", "pictures", "properties", "rate_limits", "recovery_codes", "search_values",
     "second_factors", "sessions", "support_codes", "user_origins", "user_permissions", "user_roles",
-    "users",
+    "users", "webhook_deliveries",
   ]
 
   /// Returns SQL that fills the tables for this number of apps, without rows that have expired.
@@ -53,6 +53,11 @@ package enum FullTables {
     select id, app, bytes, now() + interval '1 day' from made;
     insert into feed_events (feed_id, position, event_id, user_id, type, at, data)
     select app, g, id, id, 'user.created', now(), '{}' from made;
+    insert into webhook_progress (webhook_id, position)
+    select id, 0 from made;
+    insert into webhook_deliveries (webhook_id, delivery_id, event_id, user_id, type, at, data,
+      due_at)
+    select id, id, id, id, 'user.created', now(), '{}', now() from made;
     insert into documents (user_id, kind, body, version)
     select id, 'metadata', '{"a": 1}', 1 from made;
     insert into document_versions (user_id, kind, version, app_id, body, actor, kept)

@@ -137,6 +137,17 @@ import WireKit
       PATCH /v1/connections/{connection}
       DELETE /v1/connections/{connection} *
       POST /v1/connections/{connection}/check
+      GET /v1/webhooks
+      POST /v1/webhooks *
+      GET /v1/webhooks/{webhook}
+      PATCH /v1/webhooks/{webhook} *
+      DELETE /v1/webhooks/{webhook} *
+      GET /v1/webhooks/{webhook}/status
+      POST /v1/webhooks/{webhook}/secret *
+      POST /v1/webhooks/{webhook}/test
+      GET /v1/webhooks/{webhook}/deliveries
+      POST /v1/webhooks/{webhook}/deliveries/{delivery}/retry
+      POST /v1/webhooks/{webhook}/replay *
       GET /v1/jobs
       POST /v1/jobs *
       GET /v1/jobs/{job}

@@ -22,6 +22,7 @@ import Postgres
 import RESTWire
 import TestSupport
 import Transfer
+import Webhooks
 import WireKit
 
 @testable import dossierd
@@ -106,7 +107,7 @@ import WireKit
         tokens, apps, mailer, passwords, external, pictures, pages,
         ServiceAddress(fallback: "https://id.example"), ConsoleAddress("https://id.example"),
         BreachedPasswordCheck(nil, pool: pool),
-        Upstream(HTTPSource(), allowsPlainHTTP: false),
+        Upstream(HTTPSource(), allowsPlainHTTP: false), WebhookCalls(HTTPSourceSettings()),
         DeploymentCheck(
           readiness, mail: relaySettings, host: "test", version: "0", connections: 1),
       ]

@@ -150,7 +150,10 @@ extension EventType {
     "role_permissions_change": .unpublished(permission), "issuer_create": .unpublished(operation),
     "issuer_change": .unpublished(operation), "issuer_delete": .unpublished(operation),
     "connection_create": .unpublished(operation), "connection_change": .unpublished(operation),
-    "connection_delete": .unpublished(operation), "schema_set": .unpublished(operation),
+    "connection_delete": .unpublished(operation), "webhook_create": .unpublished(operation),
+    "webhook_change": .unpublished(operation), "webhook_delete": .unpublished(operation),
+    "webhook_secret_rotate": .unpublished(operation), "webhook_retry": .unpublished(operation),
+    "webhook_replay": .unpublished(operation), "schema_set": .unpublished(operation),
     "schema_remove": .unpublished(operation), "key_rotate": .type(.keyRotated),
     "key_remove": .type(.keyRemoved), "master_key_reencrypt": .unpublished(operation),
   ]

@@ -276,6 +276,11 @@ struct SealedRows {
       removal: "reencryption.remove_connection"
     ),
     SealedRows(
+      "webhook", "webhooks", ("app_id", "webhook_id"), "secret", prefix: "webhook ",
+      page: "reencryption.webhooks", change: "reencryption.change_webhook",
+      removal: "reencryption.remove_webhook"
+    ),
+    SealedRows(
       "mail", "mail_outbox", ("mail_id", "app_id"), "sealed", prefix: "mail ", names: .first,
       page: "reencryption.mails", change: "reencryption.change_mail",
       removal: "reencryption.remove_mail"

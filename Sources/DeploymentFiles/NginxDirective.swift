@@ -1,22 +1,22 @@
 /// A directive of nginx's configuration.
 ///
 /// Files named by `include` are not read.
-struct NginxDirective {
-  let words: [String]
-  private(set) var block: [NginxDirective] = []
+package struct NginxDirective {
+  package let words: [String]
+  package private(set) var block: [NginxDirective] = []
 
   /// This directive and all directives in its block, at any depth.
-  var all: [NginxDirective] { [self] + block.flatMap(\.all) }
+  package var all: [NginxDirective] { [self] + block.flatMap(\.all) }
 
   /// Returns the words that follow the name of the first directive of that name in the block.
-  func values(of name: String) -> [String]? {
+  package func values(of name: String) -> [String]? {
     block.first { $0.words.first == name }.map { Array($0.words.dropFirst()) }
   }
 
   /// Parses a file.
   ///
   /// Errors that nginx would reject, such as a missing brace, are ignored.
-  static func list(_ text: String) -> [NginxDirective] {
+  package static func list(_ text: String) -> [NginxDirective] {
     var lists: [[NginxDirective]] = [[]]
     var words: [String] = []
     func end() {
