@@ -299,7 +299,7 @@ let package = Package(
     .target(
       name: "Changes",
       dependencies: [
-        "Documents", "EventLoop", "Postgres", "Runtime",
+        "CLinux", "Documents", "EventLoop", "JSON", "Postgres", "Runtime",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain
@@ -478,6 +478,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
+        "CLinux",
         "Administration", "ConsoleKit", "Federation",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
@@ -538,6 +539,14 @@ let package = Package(
       name: "dossier-migrate",
       dependencies: [
         "Configuration", "Distribution", "EventLoop", "Migrations", "Postgres",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: domain
+    ),
+    .executableTarget(
+      name: "dossier-streams",
+      dependencies: [
+        "Changes", "Configuration", "EventLoop", "JSON", "Postgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain
@@ -659,7 +668,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Events", "IdentitySubjects", "Permissions",
+  "Changes", "Events", "IdentitySubjects", "Permissions",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",
