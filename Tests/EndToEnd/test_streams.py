@@ -30,6 +30,10 @@ class Streams(StreamCase):
         changes = self.me(self.grant, f"/changes?since={change['id']}")
         self.assertEqual(self.expect(changes, 200).json["changed"], {})
 
+    def test_head_does_not_wait_for_events(self):
+        answer = self.site.request("HEAD", "/v1/me/events", token=self.grant["access_token"])
+        self.assertEqual((answer.status, answer.body), (200, b""))
+
     def test_nothing_is_missed_between_two_streams(self):
         for way in ["Last-Event-ID", "since"]:
             with self.subTest(way):

@@ -15,6 +15,8 @@ import type { Dossier } from "./dossier.js";
  * It says that a part differs, not how often: read the part again. It goes on with another user after
  * a sign-in or a switch in this page.
  *
+ * The token of the user needs the scope `read:current_user`.
+ *
  * @param fn gets the changed parts. It gets null when the session of the user has ended; `user` of the
  *   client is null then.
  */

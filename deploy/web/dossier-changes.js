@@ -87,8 +87,8 @@ class Changes {
         // Not all pages at once, after the program on the server has ended.
         wait = 2_000 * Math.random();
       } catch (error) {
-        const isStopped = signal.aborted && !isOver(error);
-        if (isStopped) return;
+        // A token without the scope for it gets no further.
+        if (signal.aborted && !isOver(error) || statusOf(error) === 403) return;
         wait = isOver(error) ? -1 : await this.#poll(user).catch((failure) => {
           if (isOver(failure)) return -1;
           return 1_000 * (/** @type {DossierError} */ (failure).retryAfter ?? 30);
@@ -214,8 +214,10 @@ const PARTS = {
  * @param {unknown} error
  */
 const isOver = (error) =>
-  [401, 403].includes(/** @type {DossierError} */ (error).status)
-  || /** @type {DossierError} */ (error).code === "not_logged_in";
+  statusOf(error) === 401 || /** @type {DossierError} */ (error).code === "not_logged_in";
+
+/** @param {unknown} error */
+const statusOf = (error) => /** @type {DossierError} */ (error).status;
 
 /**
  * Waits for a time, and until the browser is online.

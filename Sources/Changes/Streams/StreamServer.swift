@@ -167,7 +167,8 @@ package import Runtime
         let some = Array(arrived.prefix(Self.share))
         arrived.removeFirst(some.count)
         var seen: Set<UserID> = []
-        let subjects = some.filter { seen.insert($0.id).inserted }.map { ($0, $0.waiting) }
+        let subjects = some.filter { !$0.waiting.isEmpty && seen.insert($0.id).inserted }
+          .map { ($0, $0.waiting) }
         if await read(subjects, isWhole: true) { continue }
         arrived += some
         await EventLoop.sleep(for: .seconds(1))
