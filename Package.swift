@@ -307,7 +307,7 @@ let package = Package(
     .target(
       name: "Changes",
       dependencies: [
-        "Documents", "EventLoop", "Postgres", "Runtime",
+        "CLinux", "Documents", "EventLoop", "JSON", "Postgres", "Runtime",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain
@@ -487,7 +487,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Administration", "ConsoleKit", "Federation", "Webhooks",
+        "Administration", "CLinux", "ConsoleKit", "Federation", "Webhooks",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -556,6 +556,14 @@ let package = Package(
       name: "dossier-migrate",
       dependencies: [
         "Configuration", "Distribution", "EventLoop", "Migrations", "Postgres",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: domain
+    ),
+    .executableTarget(
+      name: "dossier-streams",
+      dependencies: [
+        "Changes", "Configuration", "EventLoop", "JSON", "Postgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain
@@ -679,7 +687,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Events", "IdentitySubjects", "Permissions", "Webhooks",
+  "Changes", "Events", "IdentitySubjects", "Permissions", "Webhooks",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",

@@ -18,27 +18,23 @@ package import Runtime
     return state
   }
 
-  /// Returns the state that a client knows.
-  ///
-  /// - Throws: `.cursorInvalid` if the cursor is not one of this user.
-  package static func state(
-    in cursor: String, of user: UserID, _ context: RequestContext
-  ) throws(Failure) -> UserState {
-    let numbers = MarkedCursor.numbers(
-      of: cursor, for: purpose(user), count: UserPart.allCases.count, context)
-    guard let numbers else { throw .cursorInvalid }
-    return UserState(numbers)
+  /// Returns the state that a client knows; nil if the cursor is not one of this user.
+  package nonisolated static func state(
+    in cursor: String, of user: UserID, _ master: MasterKey
+  ) -> UserState? {
+    MarkedCursor.numbers(of: cursor, for: purpose(user), count: UserPart.allCases.count, master)
+      .map(UserState.init)
   }
 
   /// Returns the cursor of a state.
-  package static func cursor(
-    of state: UserState, of user: UserID, _ context: RequestContext
+  package nonisolated static func cursor(
+    of state: UserState, of user: UserID, _ master: MasterKey
   ) -> String {
-    MarkedCursor.text(of: state.numbers, for: purpose(user), context)
+    MarkedCursor.text(of: state.numbers, for: purpose(user), master)
   }
 
   /// Binds a cursor to its user, and to the format of the state.
-  private static func purpose(_ user: UserID) -> String { "user state 1 \(user.text)" }
+  private nonisolated static func purpose(_ user: UserID) -> String { "user state 1 \(user.text)" }
 }
 
 enum UserStateQueries {
@@ -49,39 +45,73 @@ enum UserStateQueries {
   static let read = Statement<UserState, UserID, Principal>(
     "user_state.read",
     """
-    select c.version,
-      \(.version(of: "metadata")), \(.version(of: "app_metadata")), \(.version(of: "custom_data")),
-      \(.hash(of: "select key, version from properties where user_id = $1")),
-      \(.hash(of: """
-        select session_id from sessions
-        where user_id = $1 and ended_at is null and expires_at > now()
-        """)),
-      \(.hash(of: "select device_id, activated_at from device_accounts where user_id = $1")),
-      \(.hash(of: "select identity_id, subject from identities where user_id = $1")),
-      \(.hash(of: """
-        select factor_id, '' as name from second_factors
-        where user_id = $1 and confirmed_at is not null
-        union all select passkey_id, name from passkeys where user_id = $1
-        union all select 'codes', count(*)::text from recovery_codes where user_id = $1
-        """)),
-      \(.hash(of: "select key_id, disabled_at from api_keys where user_id = $1")),
-      \(.hash(of: "select client_id, audience, scope from consents where user_id = $1"))
-    from users c where \(.isAuthorized)
+    select \(.numbers(of: "$1")) from users c where \(.isAuthorized)
+    """)
+
+  /// Returns a row for each user of `$1` who exists: whether a block is on, the sessions of `$2` with
+  /// the reasons of those that have ended, and the numbers of `UserPart`.
+  ///
+  /// The numbers that take longest are null unless `$3` asks for them.
+  static let watch = Statement<WatchedUser, TextArray, TextArray, Bool>(
+    "user_state.watch",
+    """
+    select c.user_id, c.blocked_at is not null,
+      coalesce((
+        select string_agg(s.session_id || ':' || case
+          when s.ended_at is null and s.expires_at > now() then ''
+          else coalesce(s.end_reason, 'expired') end, ' ')
+        from sessions s where s.user_id = c.user_id and s.session_id = any($2::text[])), ''),
+      \(.numbers(of: "c.user_id", slowIf: "$3"))
+    from users c where c.user_id = any($1::text[])
     """)
 }
 
 extension SQL {
-  /// The version of a document of the user; 0 before the first write.
-  fileprivate static func version(of kind: SQL) -> SQL {
+  /// The numbers of `UserPart` of the user `c`, in their order.
+  ///
+  /// - Parameters:
+  ///   - user: the id of the user.
+  ///   - condition: whether to compute the numbers that take longest; they are null if not.
+  /// - Returns: the columns.
+  fileprivate static func numbers(of user: SQL, slowIf condition: SQL = "true") -> SQL {
     """
-    coalesce((
-      select case when deleted_at is null then version else -version end
-      from documents where user_id = $1 and kind = '\(kind)'), 0)
+    c.version,
+      \(version(of: "metadata", user)), \(version(of: "app_metadata", user)),
+      \(version(of: "custom_data", user)),
+      \(hash(of: "select key, version from properties where user_id = \(user)")),
+      \(hash(of: """
+        select session_id from sessions
+        where user_id = \(user) and ended_at is null and expires_at > now()
+        """)),
+      \(slow("select device_id, activated_at from device_accounts where user_id = \(user)", condition)),
+      \(slow("select identity_id, subject from identities where user_id = \(user)", condition)),
+      \(slow("""
+        select factor_id, '' as name from second_factors
+        where user_id = \(user) and confirmed_at is not null
+        union all select passkey_id, name from passkeys where user_id = \(user)
+        union all select 'codes', count(*)::text from recovery_codes where user_id = \(user)
+        """, condition)),
+      \(slow("select key_id, disabled_at from api_keys where user_id = \(user)", condition)),
+      \(slow("select client_id, audience, scope from consents where user_id = \(user)", condition))
     """
   }
 
+  /// The version of a document of a user; 0 before the first write.
+  private static func version(of kind: SQL, _ user: SQL) -> SQL {
+    """
+    coalesce((
+      select case when deleted_at is null then version else -version end
+      from documents where user_id = \(user) and kind = '\(kind)'), 0)
+    """
+  }
+
+  /// The hash over rows if a condition holds, otherwise null.
+  private static func slow(_ rows: SQL, _ condition: SQL) -> SQL {
+    "case when \(condition) then \(hash(of: rows)) end"
+  }
+
   /// The first 8 bytes of a hash over rows, in any order.
-  fileprivate static func hash(of rows: SQL) -> SQL {
+  private static func hash(of rows: SQL) -> SQL {
     """
     (select ('x' || left(encode(sha256(convert_to(
       coalesce(string_agg(r::text, ';' order by r::text), ''), 'UTF8')), 'hex'), 16))::bit(64)::bigint

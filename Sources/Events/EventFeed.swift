@@ -121,14 +121,15 @@ package struct EventCursor: Sendable {
   /// Parses the text of a cursor of a feed; nil for any other text.
   @EventLoop package init?(_ text: String, of feed: String, _ context: RequestContext) {
     guard
-      let position = MarkedCursor.numbers(of: text, for: Self.purpose(feed), count: 1, context)?[0],
+      let position = MarkedCursor.numbers(
+        of: text, for: Self.purpose(feed), count: 1, context.keys.master)?[0],
       position >= 0
     else { return nil }
     self.init(position, of: feed)
   }
 
   @EventLoop package func text(_ context: RequestContext) -> String {
-    MarkedCursor.text(of: [position], for: Self.purpose(feed), context)
+    MarkedCursor.text(of: [position], for: Self.purpose(feed), context.keys.master)
   }
 
   private static func purpose(_ feed: String) -> String { "feed \(feed)" }

@@ -7,16 +7,29 @@ import HTTP
 import JSON
 import Representations
 import Runtime
+import Sessions
 import WireKit
 
-/// `/v1/me/changes`.
+/// `/v1/me/changes` and `/v1/me/events`.
 @EventLoop enum ChangesResource {
   nonisolated static let operations: [Operation] = [
     Operation(
       .get, "/v1/me/changes", access: .user(scope: Scopes.readUser),
       takes: .query(.since, .include), versions: .read, gives: [.ok(.changes)],
       refuses: [.cursorInvalid],
-      summary: "Read which parts of the user have changed since an earlier answer", read)
+      summary: "Read which parts of the user have changed since an earlier answer", read),
+    Operation(
+      .get, "/v1/me/events", access: .user(scope: Scopes.readUser), takes: .query(.since),
+      gives: [
+        Answer(
+          status: .ok,
+          says: "Server-sent events. ready comes first. change has the parts, as changed of "
+            + "/v1/me/changes. end has the reason of the end of the session. After reconnect the "
+            + "client connects again. The id of an event is a cursor.",
+          shape: nil, types: [.eventStream])
+      ],
+      refuses: [.cursorInvalid],
+      summary: "Receive the changes of the user as they happen, as a stream", stream),
   ]
 
   /// The greatest length of a value in the answer, in bytes.
@@ -27,26 +40,56 @@ import WireKit
     let (user, context) = (try call.user, call.context)
     let (since, withValues) = try parameters(of: call)
     let known = try since.map { (text) throws(Failure) in
-      try UserChanges.state(in: text, of: user, context)
+      try Self.state(in: text, of: user, context)
     }
     let state = try await UserChanges.state(of: user, context)
     let parts = known.map(state.parts) ?? []
     let values = withValues ? try await values(of: parts, user, call) : [:]
-    var changed = JSONObject()
-    for part in parts {
-      var members = JSONObject()
-      if let version = state.version(of: part) {
-        members["version"] = .number(JSONNumber(version))
-      }
-      if let value = values[part] { members["value"] = value }
+    var changed = state.changed(parts)
+    for (part, value) in values {
+      guard var members = changed[part.rawValue]?.object else { continue }
+      members["value"] = value
       changed[part.rawValue] = .object(members)
     }
-    let cursor = UserChanges.cursor(of: state, of: user, context)
+    let cursor = UserChanges.cursor(of: state, of: user, context.keys.master)
     let body: JSON = [
       "cursor": .string(cursor), "changed": .object(changed),
       "poll_after_seconds": .number(JSONNumber(pollSeconds)),
     ]
     return Response(.ok, json: body.serialized(), tag: EntityTag(state.tag))
+  }
+
+  private static func state(
+    in cursor: String, of user: UserID, _ context: RequestContext
+  ) throws(Failure) -> UserState {
+    guard let state = UserChanges.state(in: cursor, of: user, context.keys.master) else {
+      throw .cursorInvalid
+    }
+    return state
+  }
+
+  /// Hands the client over to `dossier-streams`, which nginx connects it to.
+  private static func stream(_ call: Call) async throws(Failure) -> Response {
+    let (user, context) = (try call.user, call.context)
+    let query = try ListQuery.parameters(of: call.request.query)
+    let unknown = query.names.filter { $0 != "since" }.map { name in
+      FieldError(ofParameter: name, "query", "The query may have only since.")
+    }
+    guard unknown.isEmpty else { throw .invalid(unknown) }
+    if let cursor = query["since"] { _ = try state(in: cursor, of: user, context) }
+    // The statement also checks that the session is live.
+    _ = try await UserChanges.state(of: user, context)
+    guard let session = context.principal.session,
+      let expiresAt = AccessTokens.claimedExpiry(of: try call.request.bearerToken)
+    else { throw .tokenInvalid }
+    let ticket = StreamTicket(
+      user: user, session: session, cursor: query["since"],
+      hidesAppMetadata: !DocumentKind.appMetadata.isReadable(context), expiresAt: expiresAt)
+    var response = Response(.ok)
+    response.add(.contentType, MediaType.eventStream.rawValue)
+    response.add(.cacheControl, literal: "no-store")
+    response.add(.internalRedirect, StreamTicket.path(try ticket.text(context.keys.master)))
+    return response
   }
 
   private static func parameters(
@@ -94,6 +137,15 @@ import WireKit
     }
     return values
   }
+}
+
+extension MediaType {
+  static let eventStream = MediaType(rawValue: "text/event-stream")
+}
+
+extension FieldName {
+  /// The path within nginx to which it passes the request; no client gets this field.
+  fileprivate static let internalRedirect = FieldName("X-Accel-Redirect")
 }
 
 extension QueryParameter {

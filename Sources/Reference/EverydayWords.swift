@@ -106,6 +106,7 @@ enum EverydayWords {
     "DELETE /v1/me/sessions": "sign out everywhere all other devices revoke sessions",
     "DELETE /v1/me/sessions/{session}": "sign out log out another device",
     "GET /v1/me/changes": "sync poll offline update what is new another device realtime",
+    "GET /v1/me/events": "realtime server-sent events SSE push live updates subscribe websocket",
     "GET /v1/me/audit": "security log activity history recent",
     "GET /v1/apps/{app}/jwks.json": "verify access token back end public key JWKS",
     "GET /v1/events": "webhooks notifications triggers told about events back end CRM sync",

@@ -104,6 +104,7 @@ struct RouteExamples {
   private func script(_ operation: Operation) -> String? {
     let route = operation.route
     if let call = ClientCalls.all[route.name] { return "await dossier.\(call);" }
+    if let call = ClientCalls.functions[route.name] { return "\(call);" }
     guard case .user = route.access else { return nil }
     var options: [String] = []
     if let type = route.body.mediaTypes.first {
@@ -136,6 +137,12 @@ extension Access {
 /// These members store the tokens of a response, and forget sessions that have ended. A page that used
 /// `request` instead would be signed out. Routes that are not listed are called with `request`.
 enum ClientCalls {
+  /// The calls of functions of other modules of the client.
+  static let functions = [
+    "GET /v1/me/events":
+      #"const stop = onChange(dossier, ["metadata"], (changed) => console.log(changed))"#
+  ]
+
   static let all: [String: String] = [
     "POST /v1/login/anonymous": "signInAnonymously()",
     "POST /v1/register": #"register("katherine@example.com", "correct horse battery")"#,

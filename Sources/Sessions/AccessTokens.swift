@@ -317,6 +317,12 @@ extension AccessTokens {
 }
 
 extension AccessTokens {
+  /// Returns when a verified token expires, in seconds since 1970.
+  package nonisolated static func claimedExpiry(of token: String) -> Int? {
+    guard token.utf8.count <= tokenLimit else { return nil }
+    return SignedToken(token)?.claims["exp"]?.number?.int
+  }
+
   /// Returns the client that a verified access token of OpenID Connect was issued to.
   package nonisolated static func claimedClient(of token: String) -> ClientID? {
     claimedOwner(of: token)?.client

@@ -1,7 +1,8 @@
 import CLinux
+import Configuration
+import Encoding
 import EventLoop
 import Glibc
-import Encoding
 
 /// Captures a worker's stderr: the crash messages of Swift's runtime and of libraries.
 ///

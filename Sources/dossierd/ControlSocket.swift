@@ -1,4 +1,5 @@
 import CLinux
+import Configuration
 import EventLoop
 import Glibc
 

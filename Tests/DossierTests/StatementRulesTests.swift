@@ -16,7 +16,7 @@ import Testing
     users.export users.export_some schemas.page search_indexes.users sessions.users audit_log.app
     audit_log.after audit_log.event audit_log.next_action user_roles.users roles.users removed_scopes.users sessions.provider_of_issuer
     user_records.sign_ins connections.dependents passkey_domain.count sign_in_check.similar app_search.session
-    support_sessions.find support_sessions.session merges.find
+    support_sessions.find support_sessions.session merges.find user_state.watch
     """,
     "Pages of keys ask all shards on purpose, so that the commands of operators change rows by key.":
       """

@@ -206,6 +206,7 @@ class Deployment(Cluster, Asking):
         (self.folder / "dossier.error_pages").write_text(self.printed("error-pages"))
         server = (ROOT / "deploy/nginx/dossier.conf").read_text()
         server = server.replace("/usr/share/dossier/web", str(ROOT / "deploy/web"))
+        server = server.replace("/run/dossier/streams.sock", str(self.sockets / "streams.sock"))
         for before, after in self.nginx_changes:
             assert before in server, before
             server = server.replace(before, after)

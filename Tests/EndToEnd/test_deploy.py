@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from machine import FOREIGN, IS_ROOT, ROOT, SERVER_USER, free_port, functions
+from machine import FOREIGN, IS_ROOT, ROOT, SERVER_USER, free_port, functions, wait_until
 
 
 def described(path):
@@ -85,14 +85,16 @@ class Deploy(Case):
         self.assertEqual((asked.stdout, asked.stderr), ("default\noperators\n", ""))
         for log in ["dossierd.log", "nginx-error.log", "postgres-log/log"]:
             self.assertEqual(described(self.data / log)[0], 0o640, log)
-        for index in range(2):
+        self.check_stream(port)
+        for name in ["worker-0", "worker-1", "streams"]:
             self.assertEqual(
-                described(self.sockets / f"workers/worker-{index}.sock"), (0o660, SERVER_USER))
+                described(self.sockets / f"workers/{name}.sock"), (0o660, SERVER_USER))
         self.assertEqual(described(self.data / "master-key"), (0o600, SERVER_USER))
         supervisor = int((self.data / "supervisor.pid").read_text())
         children = pathlib.Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text()
         processes = [supervisor, *map(int, children.split())]
         self.assertEqual(len(processes), 3)
+        processes.append(int((self.data / "streams.pid").read_text()))
         for process in processes:
             status = pathlib.Path(f"/proc/{process}/status").read_text()
             user = {int(word) for word in status.split("\nUid:")[1].split("\n")[0].split()}
@@ -112,6 +114,24 @@ class Deploy(Case):
                         'setpriv --reuid="$1" --regid="$(id -g "$1")" --clear-groups test -S "$2"',
                         user, path)
                     self.assertEqual(found.returncode == 0, may, (user, path))
+
+    def check_stream(self, port):
+        """Checks that nginx reaches the program with the streams of changes."""
+        def ask(method, path, body=None, **headers):
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+            self.addCleanup(client.close)
+            client.request(method, path, body, headers)
+            return client.getresponse()
+
+        answer = ask("POST", "/v1/login/anonymous", "{}", **{"Content-Type": "application/json"})
+        token = json.loads(answer.read())["access_token"]
+
+        def stream():
+            return ask("GET", "/v1/me/events", Authorization=f"Bearer {token}")
+
+        # It may start a moment after the workers.
+        wait_until(lambda: stream().status == 200, what="streams")
+        self.assertIn(b"event: ready\n", iter(stream().readline, b""))
 
     @unittest.skipUnless(IS_ROOT, "root alone trusts no other user")
     def test_root_refuses_a_folder_of_another_user(self):

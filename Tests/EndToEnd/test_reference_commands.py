@@ -36,6 +36,7 @@ EXCEPT = {
     "GET /v1/devices/{device}": "needs the id of a device",
     "DELETE /v1/users/{user}/consents/{client}": "needs a client that the user has allowed",
     "PUT /v1/users/{user}/documents": "needs the stored versions",
+    "GET /v1/me/events": "does not end, and needs dossier-streams",
     "GET /v1/events": "needs an app with event_feed",
     "GET /v1/revocations": "needs an app with revocation_feed",
     "POST /v1/support-sessions": "needs the code of a user",

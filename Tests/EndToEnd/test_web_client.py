@@ -266,6 +266,8 @@ class Client(ClientCase):
     def test_the_client_is_served_to_pages_of_any_origin(self):
         for name, type_ in [("dossier.js", "text/javascript"), ("dossier.d.ts", "text/plain"),
                             ("dossier-redirect.js", "text/javascript"),
+                            ("dossier-changes.js", "text/javascript"),
+                            ("dossier-changes.d.ts", "text/plain"),
                             ("dossier-redirect.d.ts", "text/plain"),
                             ("dossier-session.js", "text/javascript")]:
             answer = self.site.get(f"/{name}")

@@ -143,8 +143,11 @@ class Package(Case):
         code = self.bundle(client + redirect)
         self.assertIn(b"/authorize", code)
         self.assertLessEqual(len(gzip.compress(code, 9)), 4096 + 1024 + 600)
+        changes = 'export { onChange } from "dossier/changes";'
+        self.assertLessEqual(len(gzip.compress(self.bundle(client + changes), 9)), 4096 + 1024 + 1300)
         # A side effect would stay in the bundle.
-        unused = 'import { Dossier } from "dossier"; import { handleRedirect } from "dossier/redirect";'
+        unused = ('import { Dossier } from "dossier"; import { handleRedirect } from "dossier/redirect";'
+                  'import { onChange } from "dossier/changes";')
         self.assertEqual(self.bundle(unused), b"")
         wall = re.sub('"sideEffects": false,', "", (self.package / "package.json").read_text())
         (self.package / "package.json").write_text(wall)
@@ -168,7 +171,7 @@ class Package(Case):
 
     def test_the_examples_of_its_readme_compile(self):
         examples = re.findall(r"```ts\n(.*?)```", (WEB / "README.md").read_text(), re.S)
-        self.assertEqual(len(examples), 3)
+        self.assertEqual(len(examples), 4)
         run = self.compile("".join(examples))
         self.assertEqual(run.returncode, 0, run.stdout)
 

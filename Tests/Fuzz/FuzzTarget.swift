@@ -53,7 +53,7 @@ struct FuzzTarget: Sendable {
     heads, forms, tokens, authorizations, searches, parraIDs, imports, auth0, appServices,
     migrations, addresses, relayReplies, tenants, hashLines, hashFiles, deploymentFiles,
     issuerMetadata, callbacks, issuerAnswers, logoutTokens, redirectStates, webAuthnCBOR,
-    webAuthnClientData, webAuthnCredential,
+    webAuthnClientData, webAuthnCredential, streamHeads,
   ]
 }
 

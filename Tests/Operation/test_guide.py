@@ -212,6 +212,15 @@ class Guide(Repairs, unittest.TestCase):
         found = json.loads(self.there("dossier doctor --json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
 
+    def test_streams_send_changes_to_pages(self):
+        self.there(*commands("Send changes to pages"))
+        grant = json.loads(self.there(REGISTER % "streams@example.com"))
+        self.assertIn("event: ready", self.there(
+            "curl -sN --max-time 5 http://127.0.0.1:8080/v1/me/events "
+            f"-H 'Authorization: Bearer {grant['access_token']}' || true"))
+        process = self.there("systemctl show -P MainPID dossier-streams").strip()
+        self.assertIn("CapEff:\t0000000000000000", self.there(f"cat /proc/{process}/status"))
+
     def change_sockets(self):
         self.there(*commands("Change the number of workers"))
 

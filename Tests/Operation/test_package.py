@@ -48,6 +48,7 @@ class Package(unittest.TestCase):
                          rf"^[\d.]+\+\d{{14}}\.({commit}|changed)$" if commit else r"^[\d.]+$")
         # systemd accepts the units.
         verified = self.inside("systemd-analyze verify dossierd.socket dossierd.service "
+                               "dossier-streams.socket dossier-streams.service "
                                "dossier-key.service dossier-migrate.service dossier-backup.service "
                                "dossier-backup.timer 2>&1 | grep -i dossier || true")
         self.assertEqual(verified, "")

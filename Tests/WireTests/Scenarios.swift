@@ -83,7 +83,7 @@ extension Scenario {
       )
       return [:]
     },
-    Scenario("GET /v1/me/changes", 200),
+    Scenario("GET /v1/me/changes", 200), Scenario("GET /v1/me/events", 200),
     Scenario("GET /v1/me/audit", 200),
     Scenario("GET /v1/apps/{app}/jwks.json", 200),
     Scenario("GET /v1/pictures/{picture}", 200, pictured),

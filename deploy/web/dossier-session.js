@@ -1,4 +1,4 @@
-// Keeps and refreshes the tokens of the users of this browser, for dossier.js and dossier-redirect.js.
+// Keeps and refreshes the tokens of the users of this browser, for the other modules.
 
 /** @typedef {import("./dossier.js").Answer} Answer */
 /** @typedef {import("./dossier.js").DeviceUser} DeviceUser */
@@ -7,6 +7,7 @@
 /** @typedef {import("./dossier.js").RequestOptions} RequestOptions */
 /** @typedef {{ access: string, refresh?: string, expires: number } & Partial<Client>} Tokens */
 /** @typedef {{ client: string, hint: string }} Client of a sign-in by redirect, and its ID token */
+/** @typedef {{ signal?: AbortSignal, read?: (response: Response) => Promise<any> }} Reading */
 /** @typedef {{ active?: string, secret?: string, tokens: Record<string, Tokens> }} State */
 
 export class DossierError extends Error {
@@ -44,6 +45,10 @@ export class Session {
   #last = /** @type {Promise<unknown>} */ (Promise.resolve());
   // Runs when a user has become the user of this page.
   onSignIn = () => {};
+  // Runs when the page has another user, or none.
+  onUser = () => {};
+  // Runs when a request has written.
+  onWrite = (/** @type {string} */ path, /** @type {number} */ version) => {};
 
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
@@ -67,17 +72,19 @@ export class Session {
     return active === undefined || !this.#isCookie && !secret;
   }
 
-  /** @param {string} method @param {string} path @param {RequestOptions} [options] */
+  /** @param {string} method @param {string} path @param {RequestOptions & Reading} [options] */
   async request(method, path, options) {
     const user = this.user;
     if (!user) throw signedOut();
-    const access = await this.access(user);
-    try {
-      return await this.send(method, path, { ...options, access });
-    } catch (error) {
-      if (!STALE.includes(/** @type {DossierError} */ (error).code)) throw error;
-      return this.send(method, path, { ...options, access: await this.#refresh(user, access) });
-    }
+    let access = await this.access(user);
+    const ask = () => this.send(method, path, { ...options, access });
+    const answer = await ask().catch(async (error) => {
+      if (!STALE.includes(error.code)) throw error;
+      access = await this.#refresh(user, access);
+      return ask();
+    });
+    if (method !== "GET") this.onWrite(path, answer.version);
+    return answer;
   }
 
   /** @returns {State} */
@@ -159,6 +166,7 @@ export class Session {
     if (isChosen) {
       this.#page.setItem(this.name, user);
       this.onSignIn();
+      this.onUser();
     }
     return user;
   }
@@ -169,7 +177,9 @@ export class Session {
     const { [user]: _, ...tokens } = this.#state.tokens;
     const active = this.#state.active === user ? next : this.#state.active;
     this.#state = { ...this.#state, active, tokens };
-    if (isHere) this.#page.setItem(this.name, next);
+    if (!isHere) return;
+    this.#page.setItem(this.name, next);
+    this.onUser();
   }
 
   /** @param {string} user @returns {Promise<string>} */
@@ -229,6 +239,7 @@ export class Session {
       // A browser that the server does not know stays new.
       this.#state = { ...this.#state, active: this.#state.active && "", tokens: {} };
       this.#page.setItem(this.name, "");
+      this.onUser();
       return users;
     });
   }
@@ -267,10 +278,10 @@ export class Session {
 
   /**
    * @param {string} method @param {string} path
-   * @param {RequestOptions & { access?: string, device?: boolean }} options
+   * @param {RequestOptions & Reading & { access?: string, device?: boolean }} options
    * @returns {Promise<Answer>}
    */
-  async send(method, path, { body, type = "application/json", version, access, device }) {
+  async send(method, path, { body, type = "application/json", version, access, device, signal, read }) {
     // Without the slash, the path would extend the host name and send the token to another host.
     if (!path.startsWith("/")) throw refusal("validation_failed", `A path must begin with a slash: ${path}`);
     const isFile = body instanceof Blob;
@@ -287,10 +298,11 @@ export class Session {
       headers,
       body: body === undefined || isFile ? body : JSON.stringify(body),
       credentials: this.#isCookie && device ? "include" : "omit",
+      signal,
     }).catch((cause) => {
       throw refusal("unreachable", unreachable(), cause);
     });
-    const answer = await response.json().catch(() => null);
+    const answer = await (response.ok && read ? read(response) : response.json().catch(() => null));
     if (!response.ok) {
       // The endpoint of tokens has errors of its own (RFC 6749). A refused grant is an ended session.
       const { error = "unexpected", error_description: title = `HTTP ${response.status}` } = answer ?? {};

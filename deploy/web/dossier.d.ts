@@ -48,7 +48,8 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
   /** The id of the user of this page, or null. Other pages do not change it. */
   readonly user: string | null;
 
-  // `dossier-redirect.js` signs users in at the pages of the server.
+  // `dossier-redirect.js` signs users in at the pages of the server. `dossier-changes.js` reports
+  // changes of the user's data.
   //
   // Each way to sign in returns the user's id, and makes the user active on the device. The error
   // "additional_factor_required" means that the user has a second factor, or needs one.

@@ -1,30 +1,29 @@
 import Encoding
-package import EventLoop
 
 /// Cursors that clients keep as opaque texts.
 ///
 /// A cursor has numbers. Its text has a checksum with a key of ours over the purpose and the numbers.
 /// So a damaged cursor is refused, and one of another app or user.
-@EventLoop package enum MarkedCursor {
-  private nonisolated static let markLength = 12
+package enum MarkedCursor {
+  private static let markLength = 12
 
   /// Returns the text of a cursor.
   ///
   /// - Parameters:
   ///   - numbers: what the cursor has.
   ///   - purpose: what it is for, and whose it is.
-  ///   - context: the context of the request.
+  ///   - master: the master key.
   /// - Returns: the text, in the alphabet of URLs.
   package static func text(
-    of numbers: [Int], for purpose: String, _ context: RequestContext
+    of numbers: [Int], for purpose: String, _ master: MasterKey
   ) -> String {
     let bytes = bytes(of: numbers)
-    let mark = context.keys.master.mark(of: tagged(bytes, purpose), by: 0)
+    let mark = master.mark(of: tagged(bytes, purpose), by: 0)
     return (bytes + mark.prefix(markLength)).base64URL
   }
 
   /// Returns 8 bytes for each number, the most significant byte first.
-  package nonisolated static func bytes(of numbers: [Int]) -> [UInt8] {
+  package static func bytes(of numbers: [Int]) -> [UInt8] {
     numbers.flatMap { number in
       (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
     }
@@ -32,10 +31,10 @@ package import EventLoop
 
   /// Returns the numbers of a text; nil unless `text` has returned it for the purpose.
   package static func numbers(
-    of text: String, for purpose: String, count: Int, _ context: RequestContext
+    of text: String, for purpose: String, count: Int, _ master: MasterKey
   ) -> [Int]? {
     let bytes = bytes(of: text, count: 8 * count) { bytes, mark in
-      context.keys.master.number(marking: tagged(bytes, purpose)) {
+      master.number(marking: tagged(bytes, purpose)) {
         $0.prefix(markLength).elementsEqual(mark)
       } != nil
     }
@@ -48,7 +47,7 @@ package import EventLoop
   }
 
   /// Returns the bytes of a text whose mark a check accepts; nil for any other text.
-  nonisolated static func bytes(
+  static func bytes(
     of text: String, count: Int, isMarked: ([UInt8], ArraySlice<UInt8>) -> Bool
   ) -> [UInt8]? {
     guard text.utf8.count <= 2 * (count + markLength), let all = [UInt8](base64URL: text),

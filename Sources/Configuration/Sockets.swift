@@ -1,5 +1,4 @@
 import CLinux
-import Configuration
 import EventLoop
 import FoundationEssentials
 import Glibc
@@ -8,13 +7,18 @@ extension SocketName {
   /// Creates the socket and listens.
   ///
   /// Replaces a socket file without a listener. Throws an error if the file is in use.
-  func listen(_ configuration: Configuration) throws(SocketError) -> ListeningSocket {
-    if let path { return try Self.listen(on: path, configuration) }
+  package func listen(_ configuration: Configuration) throws(SocketError) -> ListeningSocket {
+    if let path { return try ListeningSocket.listen(on: path, configuration) }
     guard let address else { throw SocketError("no address") }
-    return try Self.listen(on: address)
+    return try ListeningSocket.listen(on: address)
   }
+}
 
-  private static func listen(
+extension ListeningSocket {
+  /// Creates a socket file and listens.
+  ///
+  /// Replaces a socket file without a listener. Throws an error if the file is in use.
+  package static func listen(
     on path: String, _ configuration: Configuration
   ) throws(SocketError) -> ListeningSocket {
     guard let name = SocketAddress(path: path) else {
@@ -49,7 +53,7 @@ extension SocketName {
     return ListeningSocket(descriptor: descriptor, file: (path, file))
   }
 
-  private static func listen(on address: ListenAddress) throws(SocketError) -> ListeningSocket {
+  fileprivate static func listen(on address: ListenAddress) throws(SocketError) -> ListeningSocket {
     let descriptor = try make(address.isIPv6 ? AF_INET6 : AF_INET, address.description)
     var one: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -87,15 +91,15 @@ extension SocketName {
   }
 }
 
-/// A socket on which a worker accepts connections.
-struct ListeningSocket {
-  let descriptor: Int32
+/// A socket on which a program accepts connections.
+package struct ListeningSocket {
+  package let descriptor: Int32
   /// The path, and the identity of the file when it was created.
   ///
   /// Nil for TCP and inherited sockets.
   private let file: (path: String, made: CLinux_file)?
 
-  init(descriptor: Int32, file: (path: String, made: CLinux_file)?) {
+  private init(descriptor: Int32, file: (path: String, made: CLinux_file)?) {
     self.descriptor = descriptor
     self.file = file
   }
@@ -106,7 +110,7 @@ struct ListeningSocket {
   ///
   /// The file is deleted only if it is still the one created here. Another dossierd may have
   /// replaced it.
-  func stop() {
+  package func stop() {
     shutdown(descriptor, Int32(SHUT_RDWR))
     guard let file else { return }
     let found = CLinux_file_at(file.path)
@@ -118,7 +122,7 @@ struct ListeningSocket {
   /// Returns the sockets created by systemd, in its order.
   ///
   /// - Source: sd_listen_fds(3).
-  static func inherited() -> [ListeningSocket] {
+  package static func inherited() -> [ListeningSocket] {
     let environment = ProcessInfo.processInfo.environment
     guard environment["LISTEN_PID"] == String(getpid()),
       let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), (1...1_024).contains(count)
@@ -138,7 +142,7 @@ extension ListeningSocket {
   /// The path, or the address and port.
   ///
   /// Nil for other sockets.
-  var name: String? {
+  package var name: String? {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     return withUnsafeMutableBytes(of: &storage) { bytes -> String? in
@@ -168,7 +172,7 @@ extension ListeningSocket {
   }
 }
 
-struct SocketError: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
+package struct SocketError: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
 }
