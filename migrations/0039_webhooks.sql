@@ -75,7 +75,8 @@ create index webhook_deliveries_claimed on webhook_deliveries (webhook_id, claim
   where claimed_until is not null;
 create index webhook_deliveries_by_state on webhook_deliveries (webhook_id, state, delivery_id);
 -- Maintenance removes by time.
-create index webhook_deliveries_ended on webhook_deliveries (ended_at) where ended_at is not null;
+create index webhook_deliveries_ended on webhook_deliveries (webhook_id, state, ended_at)
+  where ended_at is not null;
 
 comment on table webhook_deliveries is 'Events for a webhook, each with the result of its last attempt.';
 comment on column webhook_deliveries.delivery_id is

@@ -265,15 +265,31 @@ package enum WebhookQueries {
   package static let known = Statement<String>(
     "webhooks.known", "select webhook_id from webhook_progress order by webhook_id")
 
-  /// Removes deliveries of a webhook that ended, or were due, before a time: a thousand at once.
-  package static let removeOld = Statement<Int, String, String, Timestamp>(
-    "webhooks.remove_old",
+  /// Removes deliveries of a webhook that ended before a time: a thousand at once.
+  ///
+  /// Served by `webhook_deliveries_ended`.
+  package static let removeEnded = Statement<Int, String, String, Timestamp>(
+    "webhooks.remove_ended",
     """
     delete from webhook_deliveries
-    where webhook_id = $1 and state = $2 and delivery_id in (
+    where webhook_id = $1 and delivery_id in (
       select d.delivery_id from webhook_deliveries d
-      where d.webhook_id = $1 and d.state = $2 and coalesce(d.ended_at, d.due_at) < $3::timestamptz
-      order by d.delivery_id limit 1000)
+      where d.webhook_id = $1 and d.state = $2 and d.ended_at < $3::timestamptz
+      order by d.ended_at limit 1000)
+    returning 1
+    """)
+
+  /// Removes deliveries of a webhook that wait since a time: a thousand at once.
+  ///
+  /// Served by `webhook_deliveries_due`.
+  package static let removeWaiting = Statement<Int, String, Timestamp>(
+    "webhooks.remove_waiting",
+    """
+    delete from webhook_deliveries
+    where webhook_id = $1 and delivery_id in (
+      select d.delivery_id from webhook_deliveries d
+      where d.webhook_id = $1 and d.state = 'waiting' and d.due_at < $2::timestamptz
+      order by d.due_at limit 1000)
     returning 1
     """)
 

@@ -21,8 +21,8 @@ package enum Webhooks {
   /// How long ended deliveries are kept, and others of webhooks that get nothing.
   private static let retention: [(state: State, time: Duration)] = [
     (.delivered, .seconds(7 * 86_400)), (.failed, .seconds(30 * 86_400)),
-    (.waiting, .seconds(30 * 86_400)),
   ]
+  private static let patience = Duration.seconds(30 * 86_400)
   /// The most events that one replay makes deliveries of.
   package static let mostReplayed = 5_000
 
@@ -196,12 +196,17 @@ package enum Webhooks {
     let all = Set(try await database.write(WebhookQueries.all))
     for webhook in try await database.write(WebhookQueries.known) {
       let isKept = all.contains(webhook)
+      func end(_ time: Duration) -> Timestamp {
+        .now.later(by: isKept ? .zero - time : time)
+      }
       for (state, time) in retention {
-        let end = isKept ? Timestamp.now.later(by: .zero - time) : Timestamp.now.later(by: time)
         while try await !database.write(
-          WebhookQueries.removeOld, webhook, state.rawValue, end
+          WebhookQueries.removeEnded, webhook, state.rawValue, end(time)
         ).isEmpty {}
       }
+      while try await !database.write(
+        WebhookQueries.removeWaiting, webhook, end(patience)
+      ).isEmpty {}
       if !isKept { _ = try await database.write(WebhookQueries.removeProgress, webhook) }
     }
   }

@@ -14,7 +14,7 @@ import Testing
     "apps.delete", "connections.dependents", "passkey_domain.",
     "maintenance.", "imports.", "outbox.expired", "outbox.failed", "outbox.ids", "outbox.state",
     "readiness.late_mails", "reencryption.", "sessions.end_all", "unused.",
-    "webhooks.remove_old",
+    "webhooks.remove_",
   ]
 
   @Test(arguments: [false, true])
