@@ -130,12 +130,12 @@ import WireKit
     .text(
       "since",
       .text.saying("a cursor of the feed, oldest, or a time of RFC 3339")
-        .like(.string("2026-01-31T12:00:00Z"))),
+        .like(.string("oldest"))),
     .optional(
       Field<[String]>(
         "types", Shape.list(of: .text).saying("the types; without it, those of the webhook")
       ) { $0.strings($1) })
-  ).like(["since": "2026-01-31T12:00:00Z", "types": ["user.*"]])
+  ).like(["since": "oldest", "types": ["user.*"]])
 
   private nonisolated static let replayed = Shape.object([
     "deliveries": .count.saying("the new deliveries, at most 5,500").like(12),

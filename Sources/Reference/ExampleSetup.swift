@@ -223,6 +223,9 @@ private struct Lookup {
     "job": Lookup(
       variable: "JOB", path: "/v1/jobs", filter: ".[0].id",
       spare: #"{"kind":"import","format":"dossier"}"#),
+    "webhook": Lookup(
+      variable: "WEBHOOK", path: "/v1/webhooks", filter: ".[0].id",
+      spare: #"{"url":"https://spare.example.com/","types":["user.*"]}"#),
     "mail": Lookup(variable: "MAIL", path: "/v1/mails", filter: ".[0].id"),
   ]
 
