@@ -82,6 +82,38 @@ class Changes(StreamCase, WebCase):
             self.wait_told(tab, lambda told: None in told)
             self.assertIsNone(self.run_in(tab, "return dossier.user;"))
 
+    def test_a_page_that_was_offline_misses_nothing(self):
+        self.browser.driver.close()
+        tab = self.tabs[0]
+        self.browser.driver.switch_to.window(tab)
+
+        def network(offline):
+            self.browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
+                "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
+
+        self.browser.driver.execute_cdp_cmd("Network.enable", {})
+        network(True)
+        wait_until(lambda: not self.browser.script("return navigator.onLine"), what="no network")
+        self.patch(self.grant, "dark")
+        network(False)
+        self.wait_told(tab, lambda told: {"metadata": {"version": 1}} in told)
+        self.browser.complaints()
+
+    def test_a_page_goes_on_with_another_user(self):
+        # A tab that has chosen its user keeps it.
+        self.run_in(self.tabs[1], "await dossier.switchTo(dossier.user);")
+        tab, before = self.tabs[0], self.count()
+        self.run_in(tab, "await dossier.signInAnonymously();")
+        # The other tab keeps its user and goes on with the stream of that user.
+        self.wait_for_stream(before + 2)
+        self.run_in(tab, "await dossier.properties.set('volume', 5);")
+        self.wait_told(tab, lambda told: {"properties": {}} in told)
+        self.patch(self.grant, "dark")
+        self.wait_told(self.tabs[1], lambda told: {"metadata": {"version": 1}} in told)
+        self.assertNotIn({"metadata": {"version": 1}}, self.told(tab))
+        self.assertNotIn({"properties": {}}, self.told(self.tabs[1]))
+        self.quiet()
+
     def test_pages_poll_without_the_program(self):
         self.program.send_signal(signal.SIGTERM)
         self.program.wait(120)
