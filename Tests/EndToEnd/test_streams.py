@@ -169,7 +169,7 @@ class Streams(StreamCase):
                       self.sealed(self.grant, session=None), self.sealed(self.grant, expires_at="x")]:
             answer = self.ask(self.head(QUERY_STRING=wrong))
             self.assertTrue(answer.startswith(b"Status: 403 "), answer)
-        # The session of another user is none of this one.
+        # A session does not open the stream of another user.
         other = self.expect(self.post("/v1/login/anonymous", {}), 200).json
         mixed = self.sealed(self.grant, user=other["user_id"])
         answer = self.ask(self.head(QUERY_STRING=mixed))
