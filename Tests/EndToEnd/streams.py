@@ -1,13 +1,20 @@
 """Streams of changes: the program that holds them, and clients of it."""
 
+import base64
 import contextlib
 import http.client
 import json
+import os
 import re
 import socket
 import struct
 import subprocess
 import threading
+import time
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from cases import Case
 from machine import AS_SERVER, BUILD, wait_until
@@ -145,6 +152,18 @@ class StreamCase(Case):
             while part := client.recv(65_536):
                 answer += part
         return re.search(rb"X-Accel-Redirect: /-/streams/me\?(.*?)\r\n", answer)[1].decode()
+
+    def sealed(self, grant, lifetime=60, name="stream ticket", **content):
+        """Returns a query with a ticket that the test has encrypted with the key of the server."""
+        claims = json.loads(base64.urlsafe_b64decode(grant["access_token"].split(".")[1] + "=="))
+        now = int(time.time())
+        content = {"user": grant["user_id"], "session": claims["sid"], "cursor": None,
+                   "hides": False, "expires_at": now + 600, "until": now + lifetime, **content}
+        master = base64.b64decode(self.site.environment["DOSSIER_MASTER_KEY"])
+        key = HKDF(SHA256(), 32, b"", b"dossier seal v1").derive(master)
+        nonce = os.urandom(12)
+        data = nonce + AESGCM(key).encrypt(nonce, json.dumps(content).encode(), name.encode())
+        return "ticket=" + base64.urlsafe_b64encode(data).decode().rstrip("=")
 
     def patch(self, grant, theme):
         self.expect(self.site.request(

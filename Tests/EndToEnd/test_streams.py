@@ -3,6 +3,7 @@
 import json
 import select
 import signal
+import time
 import unittest
 
 from asking import ADDRESS, JSON
@@ -159,6 +160,26 @@ class Streams(StreamCase):
                 answer = self.ask(self.head(QUERY_STRING=wrong))
                 self.assertTrue(answer.startswith(b"Status: 403 "), answer)
                 self.assertNotIn(b"event:", answer)
+
+    def test_old_tickets_are_refused_and_each_is_of_one_session(self):
+        with self.connect() as client:
+            client.sendall(self.head(QUERY_STRING=self.sealed(self.grant)))
+            self.assertTrue(client.recv(64).startswith(b"Status: 200 "))
+        for wrong in [self.sealed(self.grant, lifetime=-1), self.sealed(self.grant, name="stream"),
+                      self.sealed(self.grant, session=None), self.sealed(self.grant, expires_at="x")]:
+            answer = self.ask(self.head(QUERY_STRING=wrong))
+            self.assertTrue(answer.startswith(b"Status: 403 "), answer)
+        # A session does not open the stream of another user.
+        other = self.expect(self.post("/v1/login/anonymous", {}), 200).json
+        mixed = self.sealed(self.grant, user=other["user_id"])
+        answer = self.ask(self.head(QUERY_STRING=mixed))
+        self.assertIn(b"event: end\n", answer)
+        self.assertNotIn(b"event: ready\n", answer)
+
+    def test_a_stream_ends_with_its_access_token(self):
+        query = self.sealed(self.grant, expires_at=int(time.time()) + 3)
+        answer = self.ask(self.head(QUERY_STRING=query))
+        self.assertTrue(answer.endswith(b"event: reconnect\ndata: {}\n\n"), answer)
 
     def test_no_head_stops_the_program(self):
         good = self.head(QUERY_STRING=self.query(self.grant))

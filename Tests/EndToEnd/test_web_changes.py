@@ -28,12 +28,14 @@ class Changes(StreamCase, WebCase):
         self.run_script(script + WATCH)
         return self.browser.driver.current_window_handle
 
-    def count(self):
+    def count(self, user=None):
+        """Returns how many streams of a user were opened; by default, of the user of the test."""
+        user = user or self.grant["user_id"]
         return sum(line["route"] == "GET /v1/me/events" and line["status"] == 200
-                   for line in self.site.logged())
+                   and line["user"] == user for line in self.site.logged())
 
-    def wait_for_stream(self, count=1):
-        wait_until(lambda: self.count() >= count, what="a stream")
+    def wait_for_stream(self, count=1, user=None):
+        wait_until(lambda: self.count(user) >= count, what="a stream")
 
     def told(self, tab):
         self.browser.driver.switch_to.window(tab)
@@ -52,13 +54,12 @@ class Changes(StreamCase, WebCase):
         self.patch(self.grant, "elsewhere")
         for tab in self.tabs:
             self.wait_told(tab, lambda told: {"metadata": {"version": 1}} in told)
-        # A write in one tab reaches the other one, and is no news for itself.
+        # A write in one tab reaches the other one.
         self.run_in(self.tabs[1], "await dossier.metadata.patch({ theme: 'dark' });")
         self.wait_told(self.tabs[0], lambda told: {"metadata": {"version": 2}} in told)
         self.patch(self.grant, "again")
         for tab in self.tabs:
             self.wait_told(tab, lambda told: {"metadata": {"version": 3}} in told)
-        self.assertNotIn({"metadata": {"version": 2}}, self.told(self.tabs[1]))
         self.assertEqual(self.count(), before)
         # The other tab goes on when the first one is closed.
         self.browser.driver.switch_to.window(self.tabs[0])
@@ -81,6 +82,39 @@ class Changes(StreamCase, WebCase):
         for tab in self.tabs:
             self.wait_told(tab, lambda told: None in told)
             self.assertIsNone(self.run_in(tab, "return dossier.user;"))
+
+    def test_a_page_that_was_offline_misses_nothing(self):
+        self.browser.driver.close()
+        tab = self.tabs[0]
+        self.browser.driver.switch_to.window(tab)
+
+        def network(offline):
+            self.browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
+                "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
+
+        self.browser.driver.execute_cdp_cmd("Network.enable", {})
+        network(True)
+        wait_until(lambda: not self.browser.script("return navigator.onLine"), what="no network")
+        self.patch(self.grant, "dark")
+        network(False)
+        self.wait_told(tab, lambda told: {"metadata": {"version": 1}} in told)
+        self.browser.complaints()
+
+    def test_a_page_goes_on_with_another_user(self):
+        # A tab that has chosen its user keeps it.
+        self.run_in(self.tabs[1], "await dossier.switchTo(dossier.user);")
+        tab, before = self.tabs[0], self.count()
+        guest = self.run_in(tab, "return dossier.signInAnonymously();")
+        self.wait_for_stream(1, guest)
+        # The other tab goes on with the stream of its user.
+        self.wait_for_stream(before + 1)
+        self.run_in(tab, "await dossier.properties.set('volume', 5);")
+        self.wait_told(tab, lambda told: {"properties": {}} in told)
+        self.patch(self.grant, "dark")
+        self.wait_told(self.tabs[1], lambda told: {"metadata": {"version": 1}} in told)
+        self.assertNotIn({"metadata": {"version": 1}}, self.told(tab))
+        self.assertNotIn({"properties": {}}, self.told(self.tabs[1]))
+        self.quiet()
 
     def test_pages_poll_without_the_program(self):
         self.program.send_signal(signal.SIGTERM)

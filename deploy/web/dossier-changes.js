@@ -80,8 +80,11 @@ class Changes {
   /** @param {string} user @param {AbortSignal} signal */
   async #receive(user, signal) {
     let wait = 0;
-    while (!signal.aborted) {
+    for (;;) {
       await pause(wait, signal);
+      if (signal.aborted) return;
+      // A page that has not chosen its user follows the browser.
+      if (![user, null].includes(this.#session.user)) return this.#start();
       try {
         await this.#stream(user, signal);
         // Not all pages at once, after the program on the server has ended.
