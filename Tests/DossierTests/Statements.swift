@@ -196,7 +196,8 @@ private let singleStatements: [any PreparedStatement] = [
   WebhookQueries.due, WebhookQueries.claim, WebhookQueries.hold, WebhookQueries.record,
   WebhookQueries.succeed, WebhookQueries.fail, WebhookQueries.revive, WebhookQueries.setSecret,
   WebhookQueries.status, WebhookQueries.page, WebhookQueries.pageOfState, WebhookQueries.retry,
-  WebhookQueries.all, WebhookQueries.known, WebhookQueries.removeOld, WebhookQueries.removeProgress,
+  WebhookQueries.all, WebhookQueries.known, WebhookQueries.removeEnded,
+  WebhookQueries.removeWaiting, WebhookQueries.removeProgress,
 ]
 
 private let severalStatements: [[any PreparedStatement]] = [
