@@ -4325,7 +4325,7 @@ CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (we
 -- Name: webhook_deliveries_ended; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX webhook_deliveries_ended ON public.webhook_deliveries USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX webhook_deliveries_ended ON public.webhook_deliveries USING btree (webhook_id, state, ended_at) WHERE (ended_at IS NOT NULL);
 
 
 --

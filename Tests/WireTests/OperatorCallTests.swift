@@ -126,7 +126,7 @@ import WireKit
 
   /// Such a call needs no credential, so a further place that makes one needs a reason.
   @Test(arguments: [
-    ("operatorCall", ["WireKit/Service.swift", "dossier/ManagementAPI.swift"]),
+    ("operatorCall", ["WireKit/Service.swift", "CommandKit/ManagementAPI.swift"]),
     ("administratorCall", ["WireKit/Service.swift", "ConsoleKit/ConsoleAPI.swift"]),
   ])
   func `only these files make calls without a credential`(
