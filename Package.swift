@@ -443,7 +443,7 @@ let package = Package(
       swiftSettings: domain
     ),
     .target(
-      name: "ConsolePages", dependencies: ["Encoding", "JSON", "Pages"],
+      name: "ConsolePages", dependencies: ["Documents", "Encoding", "JSON", "Pages"],
       resources: [.embedInCode("console.css"), .embedInCode("console.js")], swiftSettings: domain
     ),
     .target(
@@ -458,8 +458,9 @@ let package = Package(
     .target(
       name: "ConsoleUsers",
       dependencies: [
-        "Administration", "ConsoleKit", "ConsolePages", "Encoding", "EventLoop", "HTTP",
-        "HostedPages", "JSON", "Pages", "Records", "Runtime", "Sessions", "Transfer", "WireKit",
+        "Administration", "ConsoleKit", "ConsolePages", "Documents", "Encoding", "EventLoop",
+        "HTTP", "HostedPages", "JSON", "Pages", "Records", "Runtime", "Sessions", "Transfer",
+        "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -647,7 +648,9 @@ let package = Package(
     ),
     .testTarget(
       name: "PagesTests",
-      dependencies: ["ConsolePages", "Encoding", "JSON", "Localization", "Pages", "TestSupport"],
+      dependencies: [
+        "ConsolePages", "Documents", "Encoding", "JSON", "Localization", "Pages", "TestSupport",
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "WireTests",

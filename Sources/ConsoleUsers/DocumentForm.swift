@@ -1,3 +1,4 @@
+import Documents
 import ConsoleKit
 import ConsolePages
 import Encoding

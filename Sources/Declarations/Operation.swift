@@ -199,6 +199,8 @@ package struct Chapter: Sendable {
 extension FieldName {
   /// The secret of the device, or `cookie` to store the secret in a cookie.
   package static let device = FieldName("Dossier-Device")
+  /// A wish of the client, such as both sides of a conflict.
+  package static let prefer = FieldName("Prefer")
 }
 
 extension Operation {
@@ -233,6 +235,12 @@ extension Operation {
 
   /// Whether the resource always exists, and version 0 counts as absent.
   package var countsAsUnwritten: Bool { route.pattern.hasSuffix("metadata") }
+
+  /// Whether the route writes one document. Its conflicts then have both sides for clients that prefer it.
+  package var tellsConflicts: Bool {
+    versions == .write && route.method != .delete
+      && (countsAsUnwritten || route.pattern.hasSuffix("/custom-data"))
+  }
 
   /// Whether a rate limit applies to the route.
   package var isGuarded: Bool { refuses.contains(Failure.tooManyAttempts.type) }

@@ -182,10 +182,17 @@ struct DocumentResource: Sendable {
     case .jsonPatch(let patch): change = .patch(patch)
     case .none, .form, .multipart, .bytes: throw .internalError(reason: "a write without a body")
     }
-    let written = try await Documents.write(
-      document, change, if: condition, of: call.user, call.context
-    )
-    return Response(.ok, written)
+    do throws(Failure) {
+      let written = try await Documents.write(
+        document, change, if: condition, of: call.user, call.context
+      )
+      return Response(.ok, written)
+    } catch .preconditionFailed where call.request.prefersConflict {
+      let versions = condition.oneOf ?? []
+      throw try await Documents.conflict(
+        over: document, change, expected: versions.count == 1 ? versions[0] : nil, of: call.user,
+        call.context)
+    }
   }
 
   @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {
@@ -195,6 +202,18 @@ struct DocumentResource: Sendable {
 
   private static var notAnObject: Failure {
     .invalid([FieldError("", "type", "The document must be an object.")])
+  }
+}
+
+extension Request {
+  /// Whether the client wants both sides of a conflict in the error.
+  ///
+  /// - Source: RFC 7240 section 2.
+  fileprivate var prefersConflict: Bool {
+    field(.prefer)?.split(separator: ",").contains { preference in
+      let words = preference.prefix { $0 != ";" }.filter { !$0.isWhitespace && $0 != "\"" }
+      return words.lowercased().utf8.elementsEqual("return=conflict".utf8)
+    } == true
   }
 }
 

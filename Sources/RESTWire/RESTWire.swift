@@ -12,14 +12,14 @@ package struct RESTWire: Wire {
 
   package var routes: [Route] { Self.chapters.flatMap(\.operations).map(\.route) }
   package var prefixes: [String] { ["/v1"] }
-  package var fields: [FieldName] { [.app, .device] }
+  package var fields: [FieldName] { [.app, .device, .prefer] }
   package var deviceField: FieldName? { .device }
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
       sent: [
         .authorization, .contentType, .app, .device, .ifMatch, .ifNoneMatch, .idempotencyKey,
-        .requestID,
+        .prefer, .requestID,
       ] + FieldName.ofClients,
       exposed: [
         .entityTag, .link, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .authenticate,

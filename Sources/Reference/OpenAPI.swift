@@ -176,6 +176,10 @@ struct OpenAPI {
         : ("created", "only if nothing is stored")
       header(name, .ifNoneMatch, .text(pattern: #"^\*?$"#), words)
     }
+    if operation.tellsConflicts {
+      header(
+        "prefer", .prefer, .text, "return=conflict: a 412 has both sides in the member conflict")
+    }
     if operation.route.keepsAnswers {
       header("once", .idempotencyKey, .text(0...257), "equal requests with the same key run once")
     }

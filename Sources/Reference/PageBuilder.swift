@@ -224,7 +224,9 @@ extension Operation {
     let effect = versions.effect
     let conditions: [FieldName] = effect == nil ? [] : [.ifMatch, .ifNoneMatch]
     let once: [FieldName] = route.keepsAnswers ? [.idempotencyKey] : []
-    let all = proof + device + (route.body == .none ? [] : [.contentType]) + conditions + once
+    let wish: [FieldName] = tellsConflicts ? [.prefer] : []
+    let all =
+      proof + device + (route.body == .none ? [] : [.contentType]) + conditions + wish + once
     let names = all.map { "`\($0.text)`" }.joined(separator: ", ")
     return all.isEmpty ? nil : "\(names).\(effect.map { " \($0)" } ?? "")"
   }

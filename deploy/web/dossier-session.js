@@ -281,7 +281,8 @@ export class Session {
    * @param {RequestOptions & Reading & { access?: string, device?: boolean }} options
    * @returns {Promise<Answer>}
    */
-  async send(method, path, { body, type = "application/json", version, access, device, signal, read }) {
+  async send(method, path, options) {
+    const { body, type = "application/json", version, conflict, access, device, signal, read } = options;
     // Without the slash, the path would extend the host name and send the token to another host.
     if (!path.startsWith("/")) throw refusal("validation_failed", `A path must begin with a slash: ${path}`);
     const isFile = body instanceof Blob;
@@ -293,6 +294,7 @@ export class Session {
     if (body !== undefined) headers.set("Content-Type", isFile ? body.type || UNKNOWN : type);
     if (version === 0) headers.set("If-None-Match", "*");
     else if (version !== undefined) headers.set("If-Match", `"${version}"`);
+    if (conflict) headers.set("Prefer", "return=conflict");
     const response = await fetch(this.url + path, {
       method,
       headers,

@@ -196,18 +196,19 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
 
 /**
  * A JSON object of the user: `{}` in version 0 before the first write. A write with a `version` is
- * refused unless that version is stored.
+ * refused unless that version is stored. With `conflict`, the `problem` of the error then has a
+ * `Conflict` under that name.
  */
 export interface Metadata<T extends object = JSONObject> {
   read(): Promise<Answer<T>>;
-  replace(body: T, options?: { version?: number }): Promise<Answer<T>>;
+  replace(body: T, options?: DocumentOptions): Promise<Answer<T>>;
   /**
    * By a merge patch (RFC 7396), in which null removes a member, or by an array of JSON Patch
    * operations (RFC 6902).
    */
   patch(
     changes: MergePatch<T> | JSONPatchOperation[],
-    options?: { version?: number },
+    options?: DocumentOptions,
   ): Promise<Answer<T>>;
 }
 
@@ -265,8 +266,19 @@ export type PropertyValue = string | number | boolean;
 export type Property = { key: string; value: PropertyValue; version: number };
 export type PropertyOptions = { version?: number; keep?: "new" | "old" };
 
+export type DocumentOptions = { version?: number; conflict?: boolean };
+
+/**
+ * What each side has if a write of a document is refused: the document that the writer knew, the stored
+ * one, the result of the change, both changes together, and the JSON Pointers to what both have changed.
+ * A member is null if the app does not keep the version of the writer.
+ */
+export type Conflict<T = JSONObject> = {
+  base: T | null; theirs: T; mine: T | null; merged: T | null; conflicts: string[] | null;
+};
+
 /** `body` is sent as JSON unless it is a Blob. `version` 0 means that nothing is stored yet. */
-export type RequestOptions = { body?: any; type?: string; version?: number };
+export type RequestOptions = { body?: any; type?: string; version?: number; conflict?: boolean };
 
 /** The JSON of a response, its version (0 without an `ETag`), and the path of a list's next page. */
 export type Answer<T = any> = { body: T; version: number; next: string | null };

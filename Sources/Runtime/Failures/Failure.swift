@@ -364,10 +364,16 @@ extension Failure {
   }
 
   /// Returns the error for a stored version that does not satisfy the client's condition.
-  package static func preconditionFailed(current: Int) -> Failure {
-    .preconditionFailed(
+  ///
+  /// - Parameters:
+  ///   - current: the stored version.
+  ///   - conflict: what each side has; nil if the error does not say it.
+  /// - Returns: the error.
+  package static func preconditionFailed(current: Int, conflict: JSONObject? = nil) -> Failure {
+    let sides = conflict.map { [("conflict", JSON.object($0))] } ?? []
+    return .preconditionFailed(
       "The current version is \(current).",
-      members: [("current_version", .number(JSONNumber(current)))]
+      members: [("current_version", .number(JSONNumber(current)))] + sides
     )
   }
 

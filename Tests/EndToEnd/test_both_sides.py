@@ -1,0 +1,84 @@
+"""Tests what a refused write of a document tells about both sides."""
+
+import unittest
+
+from asking import JSON, MERGE, PATCH
+from cases import Case
+
+PREFER = {"Prefer": "return=conflict"}
+
+
+class BothSides(Case):
+    def setUp(self):
+        super().setUp()
+        self.site.dossier("app", "set", "document_versions_kept=5")
+        self.addCleanup(self.site.dossier, "app", "set", "document_versions_kept=null")
+        self.token = self.site.login()["access_token"]
+        self.write("PUT", {"theme": "dark", "size": 1, "list": [1]}, 200)
+        self.write("PATCH", {"theme": "light", "new": True}, 200)
+
+    def write(self, method, body, status, version=None, kind=None, path="metadata", **fields):
+        headers = {**fields, **(kind or (MERGE if method == "PATCH" else JSON))}
+        if version is not None:
+            headers["If-Match"] = f'"{version}"'
+        answer = self.site.request(method, f"/v1/me/{path}", body, headers, self.token)
+        return self.expect(answer, status)
+
+    def refused(self, method, body, version=1, kind=None, path="metadata", prefer="return=conflict"):
+        answer = self.write(method, body, 412, version, kind, path, Prefer=prefer)
+        self.assertEqual((answer.json["code"], answer.headers["ETag"]),
+                         ("precondition_failed", f'"{answer.json["current_version"]}"'))
+        return answer.json.get("conflict")
+
+    def test_a_merge_patch_is_merged(self):
+        sides = self.refused("PATCH", {"size": 2})
+        self.assertEqual(sides, {
+            "base": {"theme": "dark", "size": 1, "list": [1]},
+            "theirs": {"theme": "light", "size": 1, "list": [1], "new": True},
+            "mine": {"theme": "dark", "size": 2, "list": [1]},
+            "merged": {"theme": "light", "size": 2, "list": [1], "new": True}, "conflicts": []})
+        # The proposal is a document like any other.
+        self.write("PUT", sides["merged"], 200, 2)
+
+    def test_what_both_have_changed_is_named_and_has_the_own_value(self):
+        sides = self.refused("PUT", {"theme": "blue", "size": 1, "list": [1, 2]})
+        self.assertEqual((sides["conflicts"], sides["merged"]),
+                         (["/theme"], {"theme": "blue", "size": 1, "list": [1, 2], "new": True}))
+        sides = self.refused("PATCH", [{"op": "replace", "path": "/size", "value": 3}], kind=PATCH)
+        self.assertEqual((sides["mine"]["size"], sides["merged"]["theme"]), (3, "light"))
+        # A patch that cannot be applied to the base.
+        sides = self.refused("PATCH", [{"op": "remove", "path": "/new"}], kind=PATCH)
+        self.assertEqual((sides["mine"], sides["merged"], sides["conflicts"]), (None, None, None))
+
+    def test_without_the_version_of_the_writer_a_merge_patch_is_merged_into_the_stored_document(self):
+        sides = self.refused("PATCH", {"size": 2}, version=9)
+        self.assertEqual((sides["base"], sides["mine"], sides["conflicts"]), (None, None, None))
+        self.assertEqual(sides["merged"], {"theme": "light", "size": 2, "list": [1], "new": True})
+        sides = self.refused("PUT", {"a": 1}, version=9)
+        self.assertEqual((sides["base"], sides["mine"], sides["merged"]), (None, {"a": 1}, None))
+
+    def test_other_preferences_and_other_failures_have_no_sides(self):
+        for prefer in ["return=minimal", "respond-async", "return=conflicts", ",;=", "x" * 2000]:
+            self.assertIsNone(self.refused("PATCH", {"size": 2}, prefer=prefer), prefer)
+        self.assertIsNotNone(self.refused("PATCH", {"size": 2}, prefer="respond-async, RETURN=conflict; a=b"))
+        answer = self.write("PATCH", [], 422, 2, **PREFER)
+        self.assertNotIn("conflict", answer.json)
+        self.assertNotIn("conflict", self.write("PATCH", {"size": 2}, 200, 2, **PREFER).json)
+
+    def test_a_long_document_is_left_out(self):
+        self.write("PUT", {"text": "x" * 300_000}, 200, path="custom-data")
+        self.assertIsNone(self.refused("PATCH", {"a": 1}, 7, path="custom-data"))
+        self.write("PUT", {"text": "x"}, 200, path="custom-data")
+        # The version of the writer is the long one.
+        self.assertIsNone(self.refused("PATCH", {"a": 1}, 1, path="custom-data"))
+
+    def test_members_that_the_user_may_not_read_stay_hidden(self):
+        self.site.dossier("app", "set", 'metadata_readable=["/size"]')
+        self.addCleanup(self.site.dossier, "app", "set", "metadata_readable=null")
+        sides = self.refused("PATCH", {"size": 2})
+        self.assertEqual(sides, {"base": {"size": 1}, "theirs": {"size": 1}, "mine": {"size": 2},
+                                 "merged": {"size": 2}, "conflicts": []})
+
+
+if __name__ == "__main__":
+    unittest.main()
