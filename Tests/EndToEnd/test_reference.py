@@ -233,7 +233,7 @@ class Described(Case):
                 text = re.search(rf'<section class="part" id="{name}">.*?</section>', found, re.S)[0]
                 self.assertIn("curl", text)
                 if operation["security"] and "user" in operation["security"][0]:
-                    self.assertIn("await dossier.", text)
+                    self.assertRegex(text, r"await dossier\.|\(dossier, ")
 
 
 class Examples(Case):

@@ -110,11 +110,18 @@ extension Visit {
     } catch .authorizationExpired {
       return nil
     }
-    let visit = Visit(call, stored)
+    var visit = Visit(call, stored)
     if isFirst, !visit.hasHandled(mark), visit.hasPass { return try await visit.handle(mark, work) }
-    if isFirst { _ = try await Authorizations.settle(stored, stored.state, context) }
+    if isFirst {
+      do throws(Failure) {
+        _ = try await Authorizations.settle(stored, stored.state, context)
+      } catch .authorizationExpired {
+        // The other request has ended it by a code meanwhile, which this one gets too.
+        visit = Visit(call, try await Authorizations.find(authorization.id, in: key, context))
+      }
+    }
     guard visit.hasHandled(mark) else { return nil }
-    return try await visit.current(after: stored.step - 1, mark)
+    return try await visit.current(after: visit.authorization.step - 1, mark)
   }
 
   /// Handles a form of a link that no other request handles.
