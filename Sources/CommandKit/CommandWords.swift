@@ -116,6 +116,7 @@ package enum CommandWords {
     "email": ["mail"], "outbox": ["mail"], "queue": ["mail"],
     "apis": ["resource-server"], "application": ["client"], "setting": ["app"],
     "provider": ["connection"], "idp": ["connection", "issuer"], "social": ["connection"],
+    "feed": ["events"], "config": ["app"], "hook": ["webhook"],
     "backup": ["export-config"], "export": ["export-config"], "request": ["api"],
   ]
 }

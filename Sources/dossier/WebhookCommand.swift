@@ -51,7 +51,7 @@ enum WebhookCommand {
       webhook.options.common.run { context async throws(CommandFailure) in
         try await context.list(
           "\(webhook.path(context))/deliveries", ["state": state], of: app, options: list,
-          columns: ["id", "type", "timestamp", "state", "attempts", "status", "error"])
+          columns: ["id", "event", "type", "timestamp", "state", "attempts", "status", "error"])
       }
     }
   }
