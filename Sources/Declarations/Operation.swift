@@ -236,7 +236,7 @@ extension Operation {
   /// Whether the resource always exists, and version 0 counts as absent.
   package var countsAsUnwritten: Bool { route.pattern.hasSuffix("metadata") }
 
-  /// Whether the route writes one document. Its conflicts then have both sides for clients that prefer it.
+  /// Whether the route writes one document, whose conflicts have both sides if the client prefers that.
   package var tellsConflicts: Bool {
     versions == .write && route.method != .delete
       && (countsAsUnwritten || route.pattern.hasSuffix("/custom-data"))
