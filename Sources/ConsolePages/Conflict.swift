@@ -33,7 +33,8 @@ package struct Conflict: Sendable {
     let merge = DocumentMerge(base: base, theirs: theirs, mine: mine)
     let who: Markup = author.map { "saved by \(Part.address($0))" } ?? "saved by someone else"
     let when: Markup? = time.map { " at \(Part.time($0))" }
-    let both = merge.conflicts.map { "<li><code>\($0)</code></li>" as Markup }
+    let more: [Markup] = merge.hasMore ? ["<li>further members</li>"] : []
+    let both = merge.conflicts.map { "<li><code>\($0)</code></li>" as Markup } + more
     let list: Markup =
       both.isEmpty
       ? Part.paragraph("No member was changed by both of you.")

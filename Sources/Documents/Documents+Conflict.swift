@@ -11,7 +11,7 @@ extension Documents {
   /// The member `conflict` has `base`, the version that the writer knew; `theirs`, the stored document;
   /// `mine`, the result of the change on `base`; `merged`, with both changes; and `conflicts`, the
   /// places that both have changed. A member is null if the app has not kept `base`, and a merge patch
-  /// is merged into `theirs` then.
+  /// is merged into `theirs` then. With too many conflicts, there is no proposal.
   /// - Parameters:
   ///   - document: the document.
   ///   - change: the refused change.
@@ -53,9 +53,10 @@ extension Documents {
       // A patch can fail on another document.
       case .patch(let patch): base.flatMap { try? patched($0, by: patch, limit: limit) }
       }
-    let merge = base.flatMap { base in
+    var merge = base.flatMap { base in
       mine.map { DocumentMerge(base: base, theirs: theirs, mine: $0) }
     }
+    if merge?.hasMore == true { merge = nil }
     var merged = merge?.merged
     if base == nil, case .merge(let patch, _) = change { merged = theirs.merging(patch) }
     return JSONObject([

@@ -187,12 +187,18 @@ struct DocumentResource: Sendable {
         document, change, if: condition, of: call.user, call.context
       )
       return Response(.ok, written)
-    } catch .preconditionFailed where call.request.prefersConflict {
+    } catch .preconditionFailed where call.request.prefersConflict && Self.mayRead(call) {
       let versions = condition.oneOf ?? []
       throw try await Documents.conflict(
         over: document, change, expected: versions.count == 1 ? versions[0] : nil, of: call.user,
         call.context)
     }
+  }
+
+  /// Returns whether a caller that may write may read too; `Documents` checks clients.
+  @EventLoop private static func mayRead(_ call: Call) -> Bool {
+    let principal = call.context.principal
+    return principal.user == nil || principal.scopes.contains(Scopes.readUser)
   }
 
   @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {

@@ -13,8 +13,9 @@ import Runtime
   private lazy var deliveries = HTTPSource(settings)
   private lazy var tests: HTTPSource = {
     var settings = settings
-    (settings.most, settings.mostOfApp, settings.mostOfReceiver) = (8, 4, 2)
-    // A request waits for it, and nginx waits 15 seconds for that.
+    (settings.most, settings.mostOfApp, settings.mostOfReceiver) = (16, 2, 1)
+    // A request waits for it, and nginx waits 15 seconds for that. So none waits for a place.
+    settings.waiting = 0
     settings.reach.timeout = .seconds(10)
     return HTTPSource(settings)
   }()
@@ -22,7 +23,9 @@ import Runtime
   /// The longest answer that is read, and what of it is stored, in bytes.
   private static let (limit, kept) = (4_096, 512)
   /// The attempts at once of a worker, of one app, and of one webhook.
-  nonisolated static let (most, mostOfApp, mostOfWebhook) = (32, 16, 4)
+  nonisolated static let (most, mostOfApp, mostOfWebhook) = (64, 16, 4)
+  /// The attempts at once that only apps without another attempt may begin.
+  nonisolated static let reserve = 32
 
   /// - Parameter settings: the networks and authorities that the operator allows.
   package init(_ settings: HTTPSourceSettings) {

@@ -37,6 +37,16 @@ package struct WebhookProgress: RowDecodable {
   }
 }
 
+/// A delivery that may be sent.
+package struct DueDelivery: RowDecodable {
+  let id: String
+  let user: String
+
+  package init(from row: Row) throws(DatabaseError) {
+    (id, user) = (try row.text(0), try row.text(1))
+  }
+}
+
 /// A delivery that this worker has claimed.
 package struct ClaimedDelivery: RowDecodable {
   let id: String
@@ -126,19 +136,24 @@ package enum WebhookQueries {
     where webhook_id = $1 and claimed_until is not null and claimed_until > $2::timestamptz
     """)
 
-  /// Returns deliveries that may be sent: due ones without an earlier one of their user.
+  /// Returns deliveries that may be sent: the first of each user, if it is due.
   ///
-  /// Served by `webhook_deliveries_due` and `webhook_deliveries_of_user`.
-  package static let due = Statement<String, String, Timestamp, Int>(
+  /// It looks at one row of each user, from a user on, until it has enough. So one user's backlog costs
+  /// nothing. Served by `webhook_deliveries_of_user`.
+  package static let due = Statement<DueDelivery, String, Timestamp, Int, String>(
     "webhooks.due",
     """
-    select d.delivery_id from webhook_deliveries d
-    where d.webhook_id = $1 and d.state = 'waiting' and d.due_at <= $2::timestamptz
-      and not exists (
-        select e.delivery_id from webhook_deliveries e
-        where e.webhook_id = $1 and e.user_id = d.user_id and e.state = 'waiting'
-          and e.delivery_id < d.delivery_id)
-    order by d.due_at, d.delivery_id limit $3::bigint
+    with recursive firsts as (
+      (select d.user_id, d.delivery_id, d.due_at from webhook_deliveries d
+      where d.webhook_id = $1 and d.state = 'waiting' and d.user_id >= $4
+      order by d.user_id, d.delivery_id limit 1)
+      union all
+      select n.user_id, n.delivery_id, n.due_at from firsts f cross join lateral (
+        select d.user_id, d.delivery_id, d.due_at from webhook_deliveries d
+        where d.webhook_id = $1 and d.state = 'waiting' and d.user_id > f.user_id
+        order by d.user_id, d.delivery_id limit 1) n
+    )
+    select delivery_id, user_id from firsts where due_at <= $2::timestamptz limit $3::bigint
     """)
 
   package static let claim = Statement<ClaimedDelivery, String, String, Timestamp, Timestamp>(

@@ -19,6 +19,8 @@ import Tenancy
   /// The attempts under way of each app and webhook.
   private var underWay: [String: Int] = [:]
   private var taken = 0
+  /// The users from which on a webhook is next, so that each user has its turn.
+  private var nextUsers: [String: String] = [:]
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
   /// Whether the last pass has failed, which is reported once.
@@ -152,8 +154,12 @@ import Tenancy
 
   /// Returns how many attempts of a webhook may begin now.
   private func room(for webhook: Webhook, among count: Int) -> Int {
-    let free = WebhookCalls.most - taken
-    let ofApp = WebhookCalls.mostOfApp - (underWay[webhook.app] ?? 0)
+    // The last places are for apps without an attempt, so that slow receivers of others delay none.
+    let isIdle = underWay[webhook.app] == nil
+    let free = max(0, WebhookCalls.most - taken - (isIdle ? 0 : WebhookCalls.reserve))
+    let ofApp =
+      isIdle && WebhookCalls.most - taken <= WebhookCalls.reserve
+      ? 1 : WebhookCalls.mostOfApp - (underWay[webhook.app] ?? 0)
     let own = WebhookCalls.mostOfWebhook - (underWay[webhook.key] ?? 0)
     return min(own, ofApp, max(min(free, 1), free / max(count, 1)))
   }
@@ -216,8 +222,21 @@ import Tenancy
         let underWay = try await transaction.send(WebhookQueries.underWay, webhook.key, now).rows()
         let count = min(room, most - (underWay.first ?? 0))
         guard count > 0 else { return [] }
-        let due = try await transaction.send(WebhookQueries.due, webhook.key, now, count).rows()
-        let sent = due.map { transaction.send(WebhookQueries.claim, webhook.key, $0, now, until) }
+        let start = nextUsers[webhook.key] ?? ""
+        var due = try await transaction.send(
+          WebhookQueries.due, webhook.key, now, count, start
+        ).rows()
+        if due.count < count, !start.isEmpty {
+          let others = try await transaction.send(
+            WebhookQueries.due, webhook.key, now, count - due.count, ""
+          ).rows()
+          due += others.filter { $0.user < start }
+        }
+        // No id is between a user's and the same with a further digit.
+        nextUsers[webhook.key] = due.last.map { "\($0.user)0" }
+        let sent = due.map {
+          transaction.send(WebhookQueries.claim, webhook.key, $0.id, now, until)
+        }
         if isFailing { _ = transaction.send(WebhookQueries.hold, webhook.key, until) }
         var claimed: [ClaimedDelivery] = []
         for one in sent { claimed += try await one.rows() }

@@ -25,6 +25,8 @@ package enum Webhooks {
   private static let patience = Duration.seconds(30 * 86_400)
   /// The most events that one replay makes deliveries of.
   package static let mostReplayed = 5_000
+  /// The waiting deliveries from which on nothing is replayed.
+  private static let mostWaiting = 10_000
 
   /// Returns the webhook with an id.
   ///
@@ -107,7 +109,7 @@ package enum Webhooks {
   ///   - webhook: the webhook.
   ///   - context: the context of the request.
   /// - Returns: the number of deliveries, and where another replay continues.
-  /// - Throws: `.cursorInvalid`, `.replayExpired`, `.databaseUnavailable`.
+  /// - Throws: `.cursorInvalid`, `.replayExpired`, `.tooManyRequests`, `.databaseUnavailable`.
   @EventLoop package static func replay(
     from start: EventFeed.Start, types: EventTypes?, to webhook: Webhook, _ context: RequestContext
   ) async throws(Failure) -> Replay {
@@ -116,6 +118,9 @@ package enum Webhooks {
         < Timestamp.now.later(by: .zero - context.app.eventSettings.feedRetention).microseconds
     {
       throw .replayExpired
+    }
+    guard try await status(of: webhook, context)?.waiting ?? 0 < mostWaiting else {
+      throw .tooManyRequests(retryAfter: .seconds(60))
     }
     var filter = EventFeed.Filter()
     filter.types = types ?? webhook.eventTypes

@@ -4,6 +4,7 @@ import unittest
 
 from asking import JSON, MERGE, PATCH
 from cases import Case
+from test_user_data_api import DATA, UserDataCase
 
 PREFER = {"Prefer": "return=conflict"}
 
@@ -78,6 +79,39 @@ class BothSides(Case):
         sides = self.refused("PATCH", {"size": 2})
         self.assertEqual(sides, {"base": {"size": 1}, "theirs": {"size": 1}, "mine": {"size": 2},
                                  "merged": {"size": 2}, "conflicts": []})
+
+    def test_the_answer_to_a_document_of_conflicts_is_short(self):
+        bomb = {"/" * 20_000: {str(number): 1 for number in range(2_000)}}
+        other = {"/" * 20_000: {str(number): 2 for number in range(2_000)}}
+        self.write("PUT", bomb, 200, path="custom-data")
+        self.write("PUT", {"a": {str(number): 1 for number in range(2_000)}}, 200, path="custom-data")
+        answer = self.write("PUT", other, 412, 0, path="custom-data", **PREFER)
+        self.assertLess(len(answer.body), 200_000)
+        sides = answer.json["conflict"]
+        # Nothing conflicts with an empty document but the same names.
+        self.assertEqual(sides["conflicts"], [])
+        self.write("PUT", other, 200, path="custom-data")
+        answer = self.write("PUT", bomb, 412, 0, path="custom-data", **PREFER)
+        self.assertLess(len(answer.body), 200_000)
+        self.assertEqual((answer.json["conflict"]["merged"], answer.json["conflict"]["conflicts"]), (None, None))
+        many = {str(number): 1 for number in range(101)}
+        self.write("PUT", {str(number): 2 for number in range(101)}, 200, path="custom-data")
+        self.assertIsNone(self.refused("PUT", many, 0, path="custom-data")["merged"])
+        del many["7"]
+        self.assertEqual(len(self.refused("PUT", many, 0, path="custom-data")["conflicts"]), 100)
+
+
+class Scopes(UserDataCase):
+    def test_a_token_that_may_only_write_learns_neither_side(self):
+        email, _ = self.user()
+        both, only = (
+            self.tokens(email, visitor=self.new_visitor(), scope=f"openid {scope}")[0]
+            for scope in [DATA, "update:current_user_metadata"])
+        self.expect(self.me(both, "/metadata", "PATCH", {"a": 1}), 200)
+        for tokens, is_told in [(both, True), (only, False)]:
+            answer = self.expect(self.me(tokens, "/metadata", "PATCH", {"a": 2}, {
+                "If-Match": '"9"', **PREFER}), 412)
+            self.assertEqual("conflict" in answer.json, is_told)
 
 
 if __name__ == "__main__":

@@ -301,6 +301,24 @@ class Deliveries(WebhookCase):
                            check=False)
         self.assertIn("no such type", run.stderr)
 
+    def test_a_backlog_of_one_user_delays_no_other_and_is_not_replayed(self):
+        headers = self.app("backlog")
+        webhook = self.webhook(types="user.created")
+        self.sign_up("backlog-first", headers)
+        self.got("user.created")
+        # A user whose first delivery waits for a later attempt.
+        self.site.sql(f"""
+            insert into webhook_deliveries (webhook_id, delivery_id, event_id, user_id, type, at, data, due_at)
+            select '{webhook['id']}', lpad(to_hex(n + 1000), 24, '0'), lpad(to_hex(n), 24, '0'), '{'0' * 24}',
+              'user.created', now(), '{{}}', now() + case when n = 1 then interval '1 day' else interval '0' end
+            from generate_series(1, 10000) n;
+            update webhook_progress set last_delivery = 20000 where webhook_id = '{webhook['id']}'""")
+        self.sign_up("backlog-second", headers)
+        self.got("user.created", "user.created")
+        self.assertEqual(len(self.deliveries(webhook, state="waiting", limit=5)), 5)
+        run = self.command("replay", webhook, "--since", "oldest", check=False)
+        self.assertIn("Wait for the number of seconds", run.stderr)
+
     def test_an_app_has_a_limited_number(self):
         headers = self.app("limited")
         for number in range(20):
