@@ -94,7 +94,7 @@ struct SearchIndex {
   /// Words that say nothing about what a person looks for.
   private static let fillers = Set(
     """
-    a an and are can do does for get how i in is my of on the through to what when with
+    a an and are can do does for get how i in is mean means my of on the through to what when with
     """.split(separator: " ").map(String.init))
 
   /// Returns the places that match, the best first.
@@ -132,9 +132,8 @@ struct SearchIndex {
       .map { places[$0.key] }
   }
 
-  /// Returns the places that have the most of at least three words, and two of them or more.
+  /// Returns the places that have the most of several words, in their titles or their details.
   private func places(withMostOf typed: [[UInt8]]) -> [Place] {
-    guard typed.count > 2 else { return [] }
     var found: [Int: (words: Int, sum: Int)] = [:]
     for word in typed {
       for (place, rank) in ranks(of: word) where rank != Rank.text.rawValue {
@@ -142,7 +141,7 @@ struct SearchIndex {
         found[place] = (before.words + 1, before.sum + rank)
       }
     }
-    let most = max(2, found.values.map(\.words).max() ?? 0)
+    let most = found.values.map(\.words).max() ?? 0
     return found.filter { $0.value.words == most }
       .sorted { ($0.value.sum, $0.key) < ($1.value.sum, $1.key) }
       .map { places[$0.key] }

@@ -37,7 +37,8 @@ import Testing
     #expect(titles("up sign") == titles("sign up"))
     #expect(titles("$se") == ["$set"])
     #expect(titles("ign") == [])
-    #expect(titles("sign zebra") == [])
+    #expect(titles("sign zebra") == titles("sign"))
+    #expect(titles("zebra lion") == [])
   }
 
   @Test func `fillers and plurals count only while a place has them, and then most words suffice`()
@@ -46,7 +47,7 @@ import Testing
     #expect(titles("the") == ["Signing in"])
     #expect(titles("of the") == [])
     #expect(titles("zebra sign up here") == ["Register an address"])
-    #expect(titles("zebra lion sign") == [])
+    #expect(titles("what zebra and register mean") == ["Register an address"])
   }
 
   @Test func `text is searched if nothing else matches, and never tags or attributes`() {

@@ -13,7 +13,7 @@
   }
 
   const fillers = new Set(
-    "a an and are can do does for get how i in is my of on the through to what when with".split(" "));
+    "a an and are can do does for get how i in is mean means my of on the through to what when with".split(" "));
 
   function placesMatching(text) {
     const typed = [...new Set(wordsOf(text))].slice(0, wordLimit);
@@ -35,14 +35,13 @@
       .sort((a, b) => a.sum - b.sum || a.index - b.index).map((one) => one.place);
   }
 
-  // Returns the places that have the most of at least three words, and two of them or more.
+  // Returns the places that have the most of several words, in their titles or their details.
   function withMostOf(typed) {
-    if (typed.length < 3) return [];
     const found = globalThis.searchPlaces.map((place, index) => {
       const ranks = typed.map((word) => rankOf(place, word)).filter((rank) => rank < 2);
       return { place, index, words: ranks.length, sum: ranks.reduce((all, rank) => all + rank, 0) };
     });
-    const most = Math.max(2, ...found.map((one) => one.words));
+    const most = Math.max(1, ...found.map((one) => one.words));
     return found.filter((one) => one.words === most)
       .sort((a, b) => a.sum - b.sum || a.index - b.index).map((one) => one.place);
   }

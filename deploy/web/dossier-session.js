@@ -309,7 +309,7 @@ export class Session {
       // The endpoint of tokens has errors of its own (RFC 6749). A refused grant is an ended session.
       const { error = "unexpected", error_description: title = `HTTP ${response.status}` } = answer ?? {};
       const unknown = error === "invalid_grant"
-        ? problem(401, "session_ended", title) : problem(response.status, error, title);
+        ? problem(401, "session_ended", "The session has ended.") : problem(response.status, error, title);
       const retryAfter = Number(response.headers.get("Retry-After")) || undefined;
       throw new DossierError(answer?.code ? answer : unknown, { retryAfter });
     }
