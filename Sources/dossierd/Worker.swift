@@ -331,10 +331,11 @@ extension Worker {
       while true {
         do throws(DatabaseError) {
           try await counter.run()
+          await EventLoop.sleep(for: .seconds(600))
         } catch {
           Log.write("error", "daily counts: \(error)")
+          await EventLoop.sleep(for: .seconds(10))
         }
-        await EventLoop.sleep(for: .seconds(600))
       }
     }
   }

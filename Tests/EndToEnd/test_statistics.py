@@ -33,8 +33,10 @@ class Statistics(ConsoleCase):
 
     def count(self):
         """Lets new workers count at once."""
-        # Events of the last ten seconds count later: one may still be on its way.
+        # Events of the last ten seconds count later: one may still be on its way. The first worker may
+        # have counted up to them before they move to an earlier time.
         self.site.sql(
+            "delete from count_progress; delete from daily_counts; "
             "update audit set event_id = to_hex(('x' || left(event_id, 8))::bit(32)::bigint - 60) "
             "|| right(event_id, 16); update users set created_at = created_at - interval '60 s'")
         self.site.supervisor.send_signal(signal.SIGHUP)
