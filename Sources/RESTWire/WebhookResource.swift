@@ -219,7 +219,7 @@ extension QueryParameter {
 extension EventFeed.Start {
   /// Reads the start of a page of a feed.
   ///
-  /// - Throws: `.cursorInvalid` if it is none.
+  /// - Throws: `.cursorInvalid` if the text names no start.
   @EventLoop init(_ text: String, of feed: String, _ context: RequestContext) throws(Failure) {
     if text == "now" {
       self = .now

@@ -20,7 +20,7 @@ import Runtime
     return HTTPSource(settings)
   }()
 
-  /// The longest answer that is read, and what of it is stored, in bytes.
+  /// The bytes of an answer that are read, and those that are stored.
   private static let (limit, kept) = (4_096, 512)
   /// The attempts at once of a worker, of one app, and of one webhook.
   nonisolated static let (most, mostOfApp, mostOfWebhook) = (64, 16, 4)

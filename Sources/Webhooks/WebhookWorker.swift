@@ -222,18 +222,7 @@ import Tenancy
         let underWay = try await transaction.send(WebhookQueries.underWay, webhook.key, now).rows()
         let count = min(room, most - (underWay.first ?? 0))
         guard count > 0 else { return [] }
-        let start = nextUsers[webhook.key] ?? ""
-        var due = try await transaction.send(
-          WebhookQueries.due, webhook.key, now, count, start
-        ).rows()
-        if due.count < count, !start.isEmpty {
-          let others = try await transaction.send(
-            WebhookQueries.due, webhook.key, now, count - due.count, ""
-          ).rows()
-          due += others.filter { $0.user < start }
-        }
-        // No id is between a user's and the same with a further digit.
-        nextUsers[webhook.key] = due.last.map { "\($0.user)0" }
+        let due = try await due(of: webhook, at: now, upTo: count, in: transaction)
         let sent = due.map {
           transaction.send(WebhookQueries.claim, webhook.key, $0.id, now, until)
         }
@@ -252,6 +241,25 @@ import Tenancy
       }
     }
     return claimed.count
+  }
+
+  /// Returns deliveries that may be sent, of the users whose turn it is.
+  private func due(
+    of webhook: Webhook, at now: Timestamp, upTo count: Int, in transaction: DatabaseTransaction
+  ) async throws(DatabaseError) -> [DueDelivery] {
+    let start = nextUsers[webhook.key] ?? ""
+    var due = try await transaction.send(
+      WebhookQueries.due, webhook.key, now, count, start
+    ).rows()
+    if due.count < count, !start.isEmpty {
+      let others = try await transaction.send(
+        WebhookQueries.due, webhook.key, now, count - due.count, ""
+      ).rows()
+      due += others.filter { $0.user < start }
+    }
+    // No id is between a user's and the same with a further digit.
+    nextUsers[webhook.key] = due.last.map { "\($0.user)0" }
+    return due
   }
 
   private func take(_ webhook: Webhook, _ count: Int) {
