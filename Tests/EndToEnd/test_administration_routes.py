@@ -5,6 +5,7 @@ import unittest
 from cases import Administration
 from asking import JSON, MERGE
 from issuers import Key, claims, secret_token
+from machine import wait_until
 
 
 class Routes(Administration):
@@ -228,8 +229,9 @@ class Routes(Administration):
         self.expect(self.ask("GET", path), 404, "not_found")
         self.expect(self.ask("GET", path, app="elsewhere"), 200)
         self.expect(self.ask("GET", path, app="nowhere"), 404, "app_not_found")
-        line = next(line for line in self.site.logged() if line.get("client") == back_end["id"])
-        self.assertEqual(line["route"], "GET /v1/users/{user}")
+        wait_until(lambda: any(
+            line.get("client") == back_end["id"] and line["route"] == "GET /v1/users/{user}"
+            for line in self.site.logged()), what="a line with the client")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class ClientPage(AppCase):
                 before = self.refreshes()
                 readme_page.Visit(self.browser, self.home).walk()
                 # The code of the sign-in, and the refresh.
-                self.assertEqual(self.refreshes(), before + 2)
+                wait_until(lambda: self.refreshes() == before + 2, what="two refreshes")
             self.assertEqual([line for line in self.browser.complaints()
                               if not any(words in line for words in ["412", "favicon"])], [])
 

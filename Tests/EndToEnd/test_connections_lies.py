@@ -203,7 +203,8 @@ class Endpoints(ConnectionCase):
         issuer.secret = "changed at the issuer"
         page, _ = self.go(issuer)
         self.is_refused(page, UNAVAILABLE.format("stale"), issuer)
-        self.assertIn("invalid_client", json.dumps(self.site.log_lines()))
+        wait_until(lambda: "invalid_client" in json.dumps(self.site.log_lines()),
+                   what="a line of the log")
 
     def test_an_issuer_that_fails_is_left_alone(self):
         issuer = self.connect("oidc", "failing")

@@ -112,8 +112,8 @@ class DamagedRows(BackChannelCase):
         self.assertEqual(self.message()["sid"], whole)
         self.wait_for_an_empty_queue()
         for session in [damaged, stray]:
-            self.assertTrue(any(f"no logout notice about the session {session}" in line
-                                for line in self.site.messages()), session)
+            wait_until(lambda: any(f"no logout notice about the session {session}" in line
+                                   for line in self.site.messages()), what=f"a line about {session}")
         # The deletion of such a user succeeds too.
         self.visitor = self.new_visitor()
         tokens, _ = self.tokens(email, scope="openid")

@@ -168,7 +168,8 @@ class Outbox(Administration):
         mail = self.wait_for_attempt("nobody@example.com")
         self.assertIsNone(mail["next_attempt_at"])
         self.assertIn("550", mail["last_error"])
-        self.assertTrue(any("mail is abandoned: " in line for line in self.site.messages()))
+        wait_until(lambda: any("mail is abandoned: " in line for line in self.site.messages()),
+                   what="a line of the log")
         text = self.site.get("/metrics").body.decode()
         self.assertRegex(text, r"(?m)^dossier_mails_abandoned_total [1-9]")
         self.refused(23, "mail", "delete", "--all", words="--yes")

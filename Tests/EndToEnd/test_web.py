@@ -135,7 +135,7 @@ class Stories(PageCase):
         self.pass_time()
         before = self.refreshes()
         self.assertEqual(self.submit("profile", "", name="Ada Lovelace"), "Done.")
-        self.assertEqual(self.refreshes(), before + 1)
+        self.wait_for_one_refresh(before)
         # A page that is opened again knows its user.
         self.open(device)
         self.assertEqual(self.browser.find("#said").text, "Welcome back.")

@@ -2,7 +2,7 @@
 
 from browser import Browser, Pages
 from cases import Case
-from machine import ROOT
+from machine import ROOT, wait_until
 
 WEB = ROOT / "deploy/web"
 PASSWORD = "correct horse battery"
@@ -39,6 +39,10 @@ class WebCase(Case):
 
     def refreshes(self):
         return sum(line["route"] == "POST /v1/token/refresh" for line in self.site.logged())
+
+    def wait_for_one_refresh(self, before):
+        wait_until(lambda: self.refreshes() > before, what="a refresh in the log")
+        self.assertEqual(self.refreshes(), before + 1)
 
     OPEN = """
         const [server, device] = given;
