@@ -12,6 +12,8 @@ package struct RecordTable<R: Record>: Sendable {
   package let columns: SQL
   /// The attributes with columns of their own; all others are in `attributes`.
   private let ownNames: [String]
+  /// Those of them whose columns have words.
+  private let lists: [String]
   /// The attribute that is the key, or the name of the key's column.
   package let keyName: String
   package let statements: Statements
@@ -43,6 +45,7 @@ package struct RecordTable<R: Record>: Sendable {
     /// The value that is read, as a member of JSON; nil for none.
     fileprivate let read: SQL?
     fileprivate var isSealed = false
+    fileprivate var isList = false
 
     /// - Parameters:
     ///   - name: the attribute.
@@ -56,19 +59,19 @@ package struct RecordTable<R: Record>: Sendable {
 
     /// Returns a column with a list of words, with spaces between them.
     package static func words(_ name: SQL, in column: SQL) -> OwnColumn {
-      let value: SQL =
-        "array_to_string(array(select json_array_elements_text($3::json -> '\(name)')), ' ')"
+      // Citus refuses subqueries in an insert, so the words are joined before.
+      let value: SQL = "coalesce($3::json ->> '\(name)', '')"
       return OwnColumn(
         name: name, column: column, inserted: value, changed: value,
-        read: "string_to_array(r.\(column), ' ')")
+        read: "string_to_array(r.\(column), ' ')", isList: true)
     }
 
     /// Returns a column with the time since when a Boolean is true; null while it is false.
     package static func time(since name: SQL, in column: SQL) -> OwnColumn {
       let isTrue: SQL = "($3::json ->> '\(name)')::boolean"
       return OwnColumn(
-        name: name, column: column, inserted: "case when \(isTrue) then now() end",
-        changed: "case when \(isTrue) then coalesce(r.\(column), now()) end",
+        name: name, column: column, inserted: time("when \(isTrue) then 'infinity'"),
+        changed: time("when \(isTrue) then coalesce(r.\(column), 'infinity')"),
         read: "r.\(column) is not null")
     }
 
@@ -89,19 +92,30 @@ package struct RecordTable<R: Record>: Sendable {
 
     /// The hash of a secret in base 64, which is not read; a change that does not name it keeps it.
     package static func hash(_ name: SQL) -> OwnColumn {
-      given(name, in: name, "decode($3::json ->> '\(name)', 'base64')")
+      let value: SQL = "decode($3::json ->> '\(name)', 'base64')"
+      return OwnColumn(
+        name: name, column: name, inserted: value,
+        changed: "case when $3::jsonb ? '\(name)' then \(value) else r.\(name) end", read: nil)
     }
 
-    /// Returns a column with the time since when a hash is the stored one.
+    /// Returns a column with the time since when a hash is the stored one; null without a hash.
     package static func time(of hash: SQL, in column: SQL) -> OwnColumn {
-      given(hash, in: column, "case when $3::json ->> '\(hash)' is not null then now() end")
+      let isGiven: SQL = "$3::json ->> '\(hash)' is not null"
+      return OwnColumn(
+        name: hash, column: column, inserted: time("when \(isGiven) then 'infinity'"),
+        changed: time(
+          """
+          when \(isGiven) then 'infinity'
+            when not $3::jsonb ? '\(hash)' then coalesce(r.\(column), '-infinity')
+          """),
+        read: nil)
     }
 
-    /// Returns a column that keeps its value without a new one.
-    private static func given(_ name: SQL, in column: SQL, _ value: SQL) -> OwnColumn {
-      OwnColumn(
-        name: name, column: column, inserted: value,
-        changed: "case when $3::jsonb ? '\(name)' then \(value) else r.\(column) end", read: nil)
+    /// Returns a time by the branches of a `case`, where `infinity` means now.
+    ///
+    /// It is null if no branch is taken, or by `-infinity`. Citus refuses `now()` inside of `case`.
+    private static func time(_ branches: SQL) -> SQL {
+      "nullif(least(case \(branches) else '-infinity'::timestamptz end, now()), '-infinity')"
     }
   }
 
@@ -131,6 +145,7 @@ package struct RecordTable<R: Record>: Sendable {
   ) {
     shape = RecordShape([R.self])
     ownNames = own.map(\.name.description)
+    lists = own.filter(\.isList).map(\.name.description)
     let isKey = { (own: OwnColumn) in own.column.description == key.description }
     keyName = (own.first(where: isKey)?.name ?? key).description
     let members = own.compactMap { own in own.read.map { "'\(own.name)', \($0)" as SQL } }
@@ -190,7 +205,13 @@ package struct RecordTable<R: Record>: Sendable {
     var (row, attributes) = (JSONObject(), JSONObject())
     for (name, value) in values
     where value != .null && shape.column(named: name)?.has(.secret) != true {
-      if ownNames.contains(name) { row[name] = value } else { attributes[name] = value }
+      if let words = value.array, lists.contains(name) {
+        row[name] = .string(words.compactMap(\.string).joined(separator: " "))
+      } else if ownNames.contains(name) {
+        row[name] = value
+      } else {
+        attributes[name] = value
+      }
     }
     for (name, bytes) in secrets { row[name] = bytes.map { .string($0.paddedBase64) } ?? .null }
     row["attributes"] = .object(attributes)

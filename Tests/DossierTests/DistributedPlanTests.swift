@@ -96,6 +96,7 @@ struct DistributedPlanTests {
     case "json", "jsonb": "'{}'"
     case "inet": "'127.0.0.1'"
     case _ where type.hasSuffix("[]"): "'{}'"
+    case "date": "'2026-01-01'"
     case _ where type.hasPrefix("timestamp"): "'2026-01-01'"
     case "interval": "'1 day'"
     default: "'\(index + 1)'"

@@ -54,7 +54,7 @@ struct DistributeTests {
       """)
     let plan = try await space.run("distribute", "--dry-run", "--shards", "8").output
     #expect(plan.contains(/users +by user_id, with users +100 rows, \d+ kB\n/))
-    #expect(plan.contains(/apps +on each node +1 rows/) && plan.contains("8 shards"))
+    #expect(plan.contains(/apps +on each node +2 rows/) && plan.contains("8 shards"))
     #expect(plan.contains(/imports +on the coordinator/) && !plan.contains("done"))
 
     // The first run waits for a lock after it has distributed the users.

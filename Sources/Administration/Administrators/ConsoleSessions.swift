@@ -31,8 +31,8 @@ package struct ConsoleSession: RowDecodable {
   package fileprivate(set) var cookie = ""
   /// The new secret of the device, for a cookie that outlives sessions; nil if it stays the same.
   package fileprivate(set) var deviceSecret: String?
-  /// Whether the session would last longer after this request.
-  fileprivate let isDue: Bool
+  /// When the session ends after this request; nil if that is not worth a write.
+  fileprivate let renewedEnd: Timestamp?
 
   /// Whether the administrator has authenticated within the last minutes, by password and code.
   package var isRecent: Bool { administrator.isRecent }
@@ -42,7 +42,7 @@ package struct ConsoleSession: RowDecodable {
     administrator = stored.administrator(isRecent: try row.bool(9))
     email = stored.record.email
     session = try row.id(8)
-    isDue = try row.bool(10)
+    renewedEnd = try row.time(ifAny: 10)
   }
 }
 
@@ -108,10 +108,8 @@ package struct ConsoleSession: RowDecodable {
     guard var session = found.first else { return nil }
     session.cookie = cookie
     guard session.administrator.isReached(from: context) else { throw .networkRefused }
-    if session.isDue {
-      _ = try await context.write(
-        ConsoleSessionQueries.extend, user, id, ConsoleSession.idleLifetime,
-        ConsoleSession.longestLifetime)
+    if let end = session.renewedEnd {
+      _ = try await context.write(ConsoleSessionQueries.extend, user, id, end)
     }
     return session
   }
@@ -220,20 +218,20 @@ package enum ConsoleSessionQueries {
     """
     select \(AdministratorRecord.table.columns), '', s.session_id,
       s.authenticated_at > now() - $4::interval,
-      s.expires_at < least(now() + $5::interval - interval '1 minute', s.created_at + $6::interval)
+      case when s.expires_at
+          < least(now() + $5::interval - interval '1 minute', s.created_at + $6::interval)
+        then least(now() + $5::interval, s.created_at + $6::interval) end
     from sessions s join administrators r on r.user_id = $1 join users u on u.user_id = $1
     where s.user_id = $1 and s.session_id = $2 and s.refresh_salt = $3 and s.style = 'console'
       and s.ended_at is null and s.expires_at > now() and s.created_at > now() - $6::interval
       and has_second_factor(s.amr) and u.blocked_at is null and not r.disabled
     """)
 
-  /// - Parameter 3: how long a session lasts after its last request.
-  /// - Parameter 4: how long a session lasts after its sign-in.
-  static let extend = Statement<NoRow, UserID, SessionID, Duration, Duration>(
+  /// - Parameter 3: when the session ends.
+  static let extend = Statement<NoRow, UserID, SessionID, Timestamp>(
     "console_sessions.extend",
     """
-    update sessions set refreshed_at = now(),
-      expires_at = least(now() + $3::interval, created_at + $4::interval)
+    update sessions set refreshed_at = now(), expires_at = $3
     where user_id = $1 and session_id = $2 and ended_at is null
     """)
 }
