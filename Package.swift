@@ -307,9 +307,14 @@ let package = Package(
     .target(
       name: "Changes",
       dependencies: [
-        "CLinux", "Documents", "EventLoop", "JSON", "Postgres", "Runtime",
+        "Documents", "EventLoop", "JSON", "Postgres", "Runtime",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
+      swiftSettings: domain
+    ),
+    .target(
+      name: "Streams",
+      dependencies: ["CLinux", "Changes", "EventLoop", "Events", "JSON", "Postgres", "Runtime"],
       swiftSettings: domain
     ),
     .target(
@@ -379,7 +384,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Changes", "Events", "OpenID", "OpenIDClient", "Webhooks",
+        "Changes", "Events", "OpenID", "OpenIDClient", "Streams", "Webhooks",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
@@ -564,7 +569,7 @@ let package = Package(
     .executableTarget(
       name: "dossier-streams",
       dependencies: [
-        "Changes", "Configuration", "EventLoop", "JSON", "Postgres",
+        "Configuration", "EventLoop", "JSON", "Postgres", "Streams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain
@@ -581,7 +586,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Events", "Webhooks",
+        "Events", "Streams", "Webhooks",
         "Federation", "Records",
 
         "Changes", "IdentitySubjects", "Permissions", "RateLimiting",
@@ -690,7 +695,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Changes", "Events", "IdentitySubjects", "Permissions", "Webhooks",
+  "Events", "IdentitySubjects", "Permissions", "Streams", "Webhooks",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",

@@ -1,4 +1,5 @@
 internal import Crypto
+package import JSON
 package import Postgres
 import Runtime
 
@@ -55,5 +56,16 @@ extension UserState: RowDecodable {
   package init(from row: Row) throws(DatabaseError) {
     numbers = []
     for place in UserPart.allCases.indices { numbers.append(try row.int(place)) }
+  }
+}
+
+extension UserState {
+  /// Returns an object with changed parts, each with its version if it has one.
+  package func changed(_ parts: [UserPart]) -> JSONObject {
+    JSONObject(
+      parts.map { part in
+        let version = version(of: part).map { [("version", JSON.number(JSONNumber($0)))] } ?? []
+        return (part.rawValue, .object(JSONObject(version)))
+      })
   }
 }

@@ -1,5 +1,5 @@
 package import EventLoop
-import JSON
+package import JSON
 package import Postgres
 package import Runtime
 import Tenancy
@@ -9,7 +9,7 @@ package enum EventFeed {
   /// The longest lifetime that an access token may have.
   nonisolated static let longestToken = Duration.seconds(30 * 86_400)
   /// The most positions that a page looks at for events that match a filter.
-  private static let scanned = 10_000
+  package static let scanned = 10_000
   /// The most events on a page.
   package static let most = 1_000
 
@@ -57,27 +57,8 @@ package enum EventFeed {
     _ context: RequestContext
   ) async throws(Failure) -> Page {
     // Before the events: what it counts, they show.
-    let ends = try await context.read(FeedQueries.ends, feed, on: .large).first
-    let (last, oldest) = (ends?.last ?? 0, ends.map { $0.oldest ?? $0.last + 1 } ?? 1)
-    let since: Int
-    switch start {
-    case .now: since = last
-    case .oldest: since = oldest - 1
-    case .time(let time):
-      since =
-        try await context.read(FeedQueries.since, feed, time, on: .large).first
-        .map { $0 - 1 } ?? last
-    case .cursor(let cursor):
-      guard cursor.position <= last else { throw .cursorInvalid }
-      guard cursor.position >= oldest - 1 else {
-        let first = EventCursor(oldest - 1, of: feed).text(context)
-        throw .cursorExpired(oldest: first)
-      }
-      since = cursor.position
-    }
-    let names = filter.types.map { types in
-      TextArray(EventType.allCases.filter(types.contains).map(\.rawValue))
-    }
+    let (since, last) = try await position(of: start, in: feed, context)
+    let names = filter.types.map { TextArray($0.names) }
     let end =
       filter.types == nil && filter.user == nil && filter.validAt == nil
       ? Int.max : since + scanned
@@ -89,6 +70,31 @@ package enum EventFeed {
       ? events.last?.position ?? since : max(events.last?.position ?? since, min(end, last))
     return Page(
       events: events, next: EventCursor(next, of: feed), hasMore: next < last)
+  }
+}
+
+extension EventFeed {
+  /// Returns the position after which a page or a stream begins, and the last one of the feed.
+  ///
+  /// - Throws: `.cursorInvalid`, `.cursorExpired`, `.databaseUnavailable`.
+  @EventLoop package static func position(
+    of start: Start, in feed: String, _ context: RequestContext
+  ) async throws(Failure) -> (since: Int, last: Int) {
+    let ends = try await context.read(FeedQueries.ends, feed, on: .large).first
+    let (last, oldest) = (ends?.last ?? 0, ends?.firstKept ?? 1)
+    switch start {
+    case .now: return (last, last)
+    case .oldest: return (oldest - 1, last)
+    case .time(let time):
+      let first = try await context.read(FeedQueries.since, feed, time, on: .large).first
+      return (first.map { $0 - 1 } ?? last, last)
+    case .cursor(let cursor):
+      guard cursor.position <= last else { throw .cursorInvalid }
+      guard cursor.position >= oldest - 1 else {
+        throw .cursorExpired(oldest: EventCursor(oldest - 1, of: feed).text(context))
+      }
+      return (cursor.position, last)
+    }
   }
 }
 
@@ -107,6 +113,17 @@ package struct FeedEvent: RowDecodable {
     (position, id, type) = (try row.int(0), try row.text(1), try row.text(2))
     (at, data, user) = (try row.time(3), try row.bytes(4), try row.text(5))
   }
+
+  /// Writes the event as back ends receive it.
+  package func write(to body: inout JSONWriter) {
+    body.beginObject()
+    body.member("id", "evt_\(id)")
+    body.member("type", type)
+    body.member("timestamp", at.text)
+    body.key("data")
+    body.word(String(decoding: data, as: UTF8.self))
+    body.endObject()
+  }
 }
 
 /// A position in a feed, which clients keep as an opaque text.
@@ -119,18 +136,23 @@ package struct EventCursor: Sendable {
   package init(_ position: Int, of feed: String) { (self.position, self.feed) = (position, feed) }
 
   /// Parses the text of a cursor of a feed; nil for any other text.
-  @EventLoop package init?(_ text: String, of feed: String, _ context: RequestContext) {
+  package init?(_ text: String, of feed: String, _ master: MasterKey) {
     guard
-      let position = MarkedCursor.numbers(
-        of: text, for: Self.purpose(feed), count: 1, context.keys.master)?[0],
+      let position = MarkedCursor.numbers(of: text, for: Self.purpose(feed), count: 1, master)?[0],
       position >= 0
     else { return nil }
     self.init(position, of: feed)
   }
 
-  @EventLoop package func text(_ context: RequestContext) -> String {
-    MarkedCursor.text(of: [position], for: Self.purpose(feed), context.keys.master)
+  package func text(_ master: MasterKey) -> String {
+    MarkedCursor.text(of: [position], for: Self.purpose(feed), master)
   }
+
+  @EventLoop package init?(_ text: String, of feed: String, _ context: RequestContext) {
+    self.init(text, of: feed, context.keys.master)
+  }
+
+  @EventLoop package func text(_ context: RequestContext) -> String { text(context.keys.master) }
 
   private static func purpose(_ feed: String) -> String { "feed \(feed)" }
 }
@@ -154,10 +176,23 @@ extension Failure {
 /// The last position of a feed, and the first one that it has an event at.
 package struct FeedEnds: RowDecodable {
   package let last: Int
-  let oldest: Int?
+  private let oldest: Int?
+
+  /// The position of the oldest event, or that of the next one without any.
+  package var firstKept: Int { oldest ?? last + 1 }
 
   package init(from row: Row) throws(DatabaseError) {
     (last, oldest) = (try row.int(0), try row.int(ifAny: 1))
+  }
+}
+
+/// The last position of one of several feeds.
+package struct FeedLast: RowDecodable {
+  package let feed: String
+  package let last: Int
+
+  package init(from row: Row) throws(DatabaseError) {
+    (feed, last) = (try row.text(0), try row.int(1))
   }
 }
 
@@ -199,6 +234,13 @@ package enum FeedQueries {
       and ($6::bigint is null or coalesce((data ->> 'until')::bigint, $6::bigint) >= $6::bigint)
     order by position limit $7::bigint
     """)
+
+  /// Returns the last positions of feeds.
+  ///
+  /// Served by the primary key.
+  package static let lasts = Statement<FeedLast, TextArray>(
+    "feeds.lasts",
+    "select feed_id, last_position from event_feeds where feed_id = any ($1::text[])")
 
   /// Returns all feeds.
   package static let all = Statement<String>("feeds.all", "select feed_id from event_feeds")

@@ -8,6 +8,7 @@ import JSON
 import Representations
 import Runtime
 import Sessions
+import Streams
 import WireKit
 
 /// `/v1/me/changes` and `/v1/me/events`.
@@ -82,14 +83,10 @@ import WireKit
     guard let session = context.principal.session,
       let expiresAt = AccessTokens.claimedExpiry(of: try call.request.bearerToken)
     else { throw .tokenInvalid }
-    let ticket = StreamTicket(
+    let subject = StreamTicket.UserSubject(
       user: user, session: session, cursor: query["since"],
       hidesAppMetadata: !DocumentKind.appMetadata.isReadable(context), expiresAt: expiresAt)
-    var response = Response(.ok)
-    response.add(.contentType, MediaType.eventStream.rawValue)
-    response.add(.cacheControl, literal: "no-store")
-    response.add(.internalRedirect, StreamTicket.path(try ticket.text(context.keys.master)))
-    return response
+    return try Response(handingOver: StreamTicket(.user(subject)), context)
   }
 
   private static func parameters(
@@ -141,6 +138,20 @@ import WireKit
 
 extension MediaType {
   static let eventStream = MediaType(rawValue: "text/event-stream")
+}
+
+extension Response {
+  /// Hands the client over to `dossier-streams`, which the web server connects it to.
+  ///
+  /// - Throws: `.internalError`.
+  @EventLoop init(
+    handingOver ticket: StreamTicket, _ context: RequestContext
+  ) throws(Failure) {
+    self.init(.ok)
+    add(.contentType, MediaType.eventStream.rawValue)
+    add(.cacheControl, literal: "no-store")
+    add(.internalRedirect, try ticket.path(context.keys.master))
+  }
 }
 
 extension FieldName {

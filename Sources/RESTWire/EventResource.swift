@@ -4,6 +4,7 @@ import Events
 import HTTP
 import JSON
 import Runtime
+import Streams
 import WireKit
 
 /// `/v1/events` and `/v1/revocations`, for back ends: what has happened in their app.
@@ -15,6 +16,21 @@ import WireKit
       gives: [.ok(.feed, fields: [.retryAfter])],
       refuses: [.invalid, .cursorInvalid, .cursorExpired, .feedDisabled],
       summary: "Read the events of an app after a cursor, in their order", events
+    ),
+    Operation(
+      .get, "/v1/events/stream", access: .client(scope: Scopes.readEvents),
+      takes: .query(.since, .types, .userOfFeed),
+      gives: [
+        Answer(
+          status: .ok,
+          says: "Server-sent events. ready comes first. event has an event, as events of "
+            + "/v1/events. The id of both is the cursor after it. After reconnect the client "
+            + "connects again; so it does each five minutes. end has the reason cursor_expired: the "
+            + "events after the cursor were removed.",
+          shape: nil, types: [.eventStream])
+      ],
+      refuses: [.invalid, .cursorInvalid, .cursorExpired, .feedDisabled],
+      summary: "Receive the events of an app as they happen, as a stream", stream
     ),
     Operation(
       .get, "/v1/revocations", access: .client(scope: Scopes.readRevocations),
@@ -38,17 +54,19 @@ import WireKit
     body.beginObject()
     body.key("events")
     body.beginArray()
-    for event in page.events {
-      body.beginObject()
-      body.member("id", "evt_\(event.id)")
-      body.member("type", event.type)
-      body.member("timestamp", event.at.text)
-      body.key("data")
-      body.word(String(decoding: event.data, as: UTF8.self))
-      body.endObject()
-    }
+    for event in page.events { event.write(to: &body) }
     body.endArray()
     return response(page, body, call)
+  }
+
+  private static func stream(_ call: Call) async throws(Failure) -> Response {
+    let app = call.context.app
+    guard app.eventSettings.hasFeed else { throw .feedDisabled }
+    let query = try FeedQuery(call, of: app.id.text, knows: ["types", "user"], isPaged: false)
+    let start = try await EventFeed.position(of: query.start, in: app.id.text, call.context)
+    let subject = StreamTicket.FeedSubject(
+      feed: app.id.text, position: start.since, types: query.filter.types, user: query.filter.user)
+    return try Response(handingOver: StreamTicket(.feed(subject)), call.context)
   }
 
   private static func revocations(_ call: Call) async throws(Failure) -> Response {
@@ -93,15 +111,18 @@ struct FeedQuery {
   ///   - call: the request.
   ///   - feed: the id of the feed.
   ///   - names: the parameters that it has beside `since` and `limit`.
+  ///   - isPaged: whether it has `limit`.
   /// - Throws: `.invalid` with all errors, `.cursorInvalid`.
-  @EventLoop init(_ call: Call, of feed: String, knows names: [String] = []) throws(Failure) {
+  @EventLoop init(
+    _ call: Call, of feed: String, knows names: [String] = [], isPaged: Bool = true
+  ) throws(Failure) {
     let query = try ListQuery.parameters(of: call.request.query)
-    let all = ["since", "limit"] + names
+    let all = ["since"] + (isPaged ? ["limit"] : []) + names
     var faults = query.names.filter { !all.contains($0) }.map { name in
       FieldError(
         ofParameter: name, "query", "The query may have only \(all.joined(separator: ", ")).")
     }
-    if let text = query["limit"] {
+    if isPaged, let text = query["limit"] {
       limit = Int(text) ?? 0
       if !(1...EventFeed.most).contains(limit) {
         let rule = "limit must be a number from 1 to \(EventFeed.most)."

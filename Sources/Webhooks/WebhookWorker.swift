@@ -181,7 +181,7 @@ import Tenancy
   ) async throws(Failure) -> Int {
     let end = min(last, position + Self.scanned)
     let types = webhook.eventTypes
-    let names = TextArray(EventType.allCases.filter(types.contains).map(\.rawValue))
+    let names = TextArray(types.names)
     return try await run { () async throws(DatabaseError) in
       let events = try await database.write(
         FeedQueries.page, webhook.app, position, end, names, nil, nil, Self.batch)

@@ -1,10 +1,10 @@
 import ArgumentParser
-import Changes
 import Configuration
 import EventLoop
 import Glibc
 import JSON
 import Postgres
+import Streams
 
 /// The program that holds the streams of changes of users' pages.
 @main struct DossierStreams: ParsableCommand {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Changes
+@testable import Streams
 
 /// Tests what `dossier-streams` reads from outside.
 @Suite struct StreamTests {
@@ -37,25 +38,44 @@ import Testing
     #expect(SCGIHead.read(Array(text.utf8)) == .invalid)
   }
 
-  private var ticket: StreamTicket {
-    StreamTicket(
-      user: UserID(), session: SessionID(), cursor: "c", hidesAppMetadata: true, expiresAt: 17)
-  }
-
   @Test func `a ticket opens with its key alone`() throws {
-    let ticket = ticket
+    let subject = StreamTicket.UserSubject(
+      user: UserID(), session: SessionID(), cursor: "c", hidesAppMetadata: true, expiresAt: 17)
+    let ticket = StreamTicket(.user(subject))
     let text = try ticket.text(master)
-    let opened = try #require(StreamTicket(text, master))
-    #expect(opened.user == ticket.user)
-    #expect(opened.session == ticket.session)
+    guard case .user(let opened) = StreamTicket(text, master)?.subject else {
+      Issue.record("no ticket of a user")
+      return
+    }
+    #expect(opened.user == subject.user)
+    #expect(opened.session == subject.session)
     #expect(opened.cursor == "c")
     #expect(opened.hidesAppMetadata)
     #expect(opened.expiresAt == 17)
-    #expect(StreamTicket.path(text).hasSuffix("?ticket=\(text)"))
+    #expect(try ticket.path(master).hasPrefix("/-/streams/open?ticket="))
     #expect(StreamTicket(inQuery: "ticket=\(text)", master) != nil)
     #expect(StreamTicket(inQuery: text, master) == nil)
     let other = MasterKey([UInt8](repeating: 8, count: 32))
     #expect(StreamTicket(text, other) == nil)
+  }
+
+  @Test func `a ticket for a feed keeps its filter`() throws {
+    let all = EventTypes(EventType.allCases)
+    for (types, user) in [(nil, nil), (all, UserID()), (EventTypes(.userCreated), nil)] {
+      let subject = StreamTicket.FeedSubject(feed: "f", position: 9, types: types, user: user)
+      let text = try StreamTicket(.feed(subject)).text(master)
+      guard case .feed(let opened) = StreamTicket(text, master)?.subject else {
+        Issue.record("no ticket for a feed")
+        continue
+      }
+      #expect(opened.feed == "f")
+      #expect(opened.position == 9)
+      #expect(opened.types == types)
+      #expect(opened.user == user)
+    }
+    let later = JSONObject([("feed", "f"), ("position", 9), ("types", "user.unheard_of")])
+    let text = try master.sealedText(later, as: "stream ticket", for: .seconds(60))
+    #expect(StreamTicket(text, master) == nil)
   }
 
   @Test func `an old ticket and a text for something else are refused`() throws {
@@ -72,7 +92,8 @@ import Testing
 
   @Test func `an event has one line of data`() {
     let state = UserState([3, 1, 0, -4, 0, 9, 0, 0, 0, 0, 0])
-    let event = StreamEvent.change([.metadata, .customData, .sessions], of: state, "abc")
+    let event = StreamEvent.change(
+      state.changed([.metadata, .customData, .sessions]), "abc")
     let data = #"{"metadata":{"version":1},"custom_data":{"version":0},"sessions":{}}"#
     #expect(String(decoding: event, as: UTF8.self) == "event: change\nid: abc\ndata: \(data)\n\n")
     #expect(

@@ -23,11 +23,11 @@ from machine import AS_SERVER, BUILD, wait_until
 class Stream:
     """A client that receives the events of a stream."""
 
-    def __init__(self, site, grant, since="", **headers):
+    def __init__(self, site, grant, since="", path="/v1/me/events", **headers):
         self.events = []
         self.is_over = False
         self.connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=300)
-        self.connection.request("GET", f"/v1/me/events{since}", headers={
+        self.connection.request("GET", f"{path}{since}", headers={
             "Authorization": f"Bearer {grant['access_token']}", **headers})
         self.response = self.connection.getresponse()
         self.status, self.headers = self.response.status, self.response.headers
@@ -151,7 +151,7 @@ class StreamCase(Case):
             answer = b""
             while part := client.recv(65_536):
                 answer += part
-        return re.search(rb"X-Accel-Redirect: /-/streams/me\?(.*?)\r\n", answer)[1].decode()
+        return re.search(rb"X-Accel-Redirect: /-/streams/open\?(.*?)\r\n", answer)[1].decode()
 
     def sealed(self, grant, lifetime=60, name="stream ticket", **content):
         """Returns a query with a ticket that the test has encrypted with the key of the server."""

@@ -146,7 +146,7 @@ class Streams(StreamCase):
 
     def test_clients_cannot_reach_the_program_with_or_without_a_ticket(self):
         query = self.query(self.grant)
-        for path in ["/-/streams/me", f"/-/streams/me?{query}", "/-/streams/", "/-/streams/x"]:
+        for path in ["/-/streams/open", f"/-/streams/open?{query}", "/-/streams/open?metrics", "/-/streams/"]:
             self.expect(self.site.get(path), 404, "not_found")
 
     def test_other_tickets_are_refused(self):

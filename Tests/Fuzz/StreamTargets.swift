@@ -1,4 +1,4 @@
-import Changes
+import Streams
 import Runtime
 
 extension FuzzTarget {

@@ -66,6 +66,12 @@ package struct EventTypes: OptionSet, Sendable, Hashable {
 }
 
 extension EventTypes {
+  /// The names of the types.
+  package var names: [String] { EventType.allCases.filter(contains).map(\.rawValue) }
+
+  /// The names with commas between them, which `init(matching:)` parses.
+  package var text: String { names.joined(separator: ",") }
+
   /// Parses types with commas between them; `user.*` stands for all with this start.
   package init?(matching text: String) {
     self = []

@@ -1,9 +1,8 @@
-import EventLoop
+package import EventLoop
 import Glibc
-import Runtime
 
-/// One connection of nginx, on which a client receives changes.
-@EventLoop final class EventStream {
+/// One connection of nginx, on which a client receives server-sent events.
+@EventLoop package final class EventStream {
   let descriptor: Int32
   private unowned let server: StreamServer
   private var watch: Watch?
@@ -14,31 +13,17 @@ import Runtime
   /// When the client stopped reading; 0 while it reads.
   private var blockedSince: UInt64 = 0
   private(set) var isClosed = false
-  /// Nil until the head has been read.
-  private(set) var ticket: StreamTicket?
+  /// The source of the events; nil until the head has been read.
+  private(set) var subscription: (any Subscription)?
   /// The network of the client; nil for a client on this machine.
   private(set) var network: [UInt8]?
   /// When the client is to connect again.
   private var endsAt: UInt64 = 0
-  private var known: Known = .nothing
-
-  /// The state that the client knows.
-  private enum Known {
-    /// Its first event has the present state.
-    case nothing
-    /// Its cursor is not one of the user, so every part may differ.
-    case invalid
-    /// The state of the cursor with which it connected.
-    case cursor(UserState)
-    /// The state of the last event.
-    case told(UserState)
-  }
 
   /// The bytes that may wait for a client.
-  private static let longestUnsent = 65_536
+  static let longestUnsent = 65_536
   /// The time for which a client may read nothing, and nginx may take to send the head.
   private static let patience = Duration.seconds(10).nanoseconds
-  private static let usualLife = 1_800.0
   /// The buffer in the kernel.
   ///
   /// A client that does not read is noticed after a few events.
@@ -58,7 +43,7 @@ import Runtime
   private func handle(_ readiness: Readiness) {
     if readiness.overlaps(.write) { flush() }
     guard !isClosed else { return }
-    if ticket == nil {
+    if subscription == nil {
       readHead()
     } else if readiness.overlaps(.hangUp) {
       close()
@@ -66,7 +51,7 @@ import Runtime
   }
 
   private func readHead() {
-    while ticket == nil, !isClosed {
+    while subscription == nil, !isClosed {
       let room = SCGIHead.longestMessage - received.count
       guard room > 0 else { return close() }
       var count = 0
@@ -87,52 +72,28 @@ import Runtime
     }
   }
 
-  func refuse(_ status: String) {
-    send(StreamEvent.refusal(status))
+  func refuse(_ status: String) { answer(StreamEvent.refusal(status)) }
+
+  /// Sends a whole answer, and closes the connection.
+  func answer(_ bytes: [UInt8]) {
+    send(bytes)
     close()
   }
 
-  /// Starts the response; the first event follows when the state of the user has been read.
-  func begin(_ ticket: StreamTicket, network: [UInt8]?, lastEventID: String?, _ master: MasterKey) {
-    self.ticket = ticket
+  /// Starts the response, whose events the subscription sends.
+  func begin(_ subscription: any Subscription, network: [UInt8]?) {
+    self.subscription = subscription
     self.network = network
-    if let cursor = lastEventID ?? ticket.cursor {
-      let state = UserChanges.state(in: cursor, of: ticket.user, master)
-      known = state.map(Known.cursor) ?? .invalid
-    }
-    let untilExpiry = Double(max(0, ticket.expiresAt - time(nil)))
-    let life = min(Self.usualLife * .random(in: 0.9...1.1), untilExpiry * .random(in: 0.9...1))
-    endsAt = EventLoop.now() + UInt64(life * 1e9)
+    endsAt = EventLoop.now() + UInt64(subscription.life * 1e9)
     send(StreamEvent.head)
     if unsent.isEmpty { try? watch?.change(to: .hangUp) }
   }
 
-  /// Tells the client the state of its user, if it differs from what the client knows.
-  func show(_ state: UserState, _ master: MasterKey) {
-    guard let ticket, !isClosed else { return }
-    var state = state
-    if ticket.hidesAppMetadata { state[.appMetadata] = 0 }
-    let parts: [UserPart]
-    switch known {
-    case .nothing: parts = []
-    case .invalid:
-      parts = UserPart.allCases.filter { $0 != .appMetadata || !ticket.hidesAppMetadata }
-    case .cursor(let earlier), .told(let earlier): parts = state.parts(unlike: earlier)
-    }
-    let isFirst = if case .told = known { false } else { true }
-    guard isFirst || !parts.isEmpty else { return }
-    known = .told(state)
-    let cursor = UserChanges.cursor(of: state, of: ticket.user, master)
-    var events = isFirst ? StreamEvent.ready(cursor) : []
-    if !parts.isEmpty { events += StreamEvent.change(parts, of: state, cursor) }
-    send(events)
-  }
-
-  /// Tells the client that its session is over, and closes the stream.
+  /// Tells the client that it gets nothing more, and closes the stream.
   func end(_ reason: String) { finish(StreamEvent.end(reason)) }
 
   /// Lets the client connect again, and closes the stream.
-  func reconnect() { finish(ticket == nil ? [] : StreamEvent.reconnect) }
+  func reconnect() { finish(subscription == nil ? [] : StreamEvent.reconnect) }
 
   private func finish(_ event: [UInt8]) {
     if unsent.isEmpty, !isClosed { send(event) }
@@ -145,7 +106,7 @@ import Runtime
   ///   - now: the present time.
   ///   - beats: whether the stream sends a heartbeat in this second.
   func check(at now: UInt64, beats: Bool) {
-    guard ticket != nil else {
+    guard subscription != nil else {
       if now > acceptedAt + Self.patience { close() }
       return
     }
@@ -154,7 +115,11 @@ import Runtime
     if beats { send(StreamEvent.heartbeat) }
   }
 
-  private func send(_ bytes: [UInt8]) {
+  /// Whether the client has received all events so far.
+  var hasSentAll: Bool { unsent.isEmpty && !isClosed }
+
+  /// Sends bytes, and closes the stream if too many wait for the client.
+  func send(_ bytes: [UInt8]) {
     guard !isClosed else { return }
     unsent += bytes
     flush()
@@ -179,7 +144,7 @@ import Runtime
     }
     // The array keeps no room for the next event.
     unsent = []
-    if ticket != nil { try? watch?.change(to: .hangUp) }
+    if subscription != nil { try? watch?.change(to: .hangUp) }
   }
 
   func close() {
@@ -189,5 +154,17 @@ import Runtime
     watch = nil
     Glibc.close(descriptor)
     server.forget(self)
+    let ended = subscription
+    subscription = nil
+    ended?.close()
   }
+}
+
+/// The source of the events of a stream.
+@EventLoop protocol Subscription: AnyObject {
+  /// The seconds after which the client is to connect again.
+  var life: Double { get }
+
+  /// Called once when the stream is closed.
+  func close()
 }

@@ -1,4 +1,5 @@
-package import JSON
+import Events
+import JSON
 
 /// The events of a stream, as server-sent events.
 ///
@@ -23,11 +24,18 @@ enum StreamEvent {
   static func ready(_ cursor: String) -> [UInt8] { event("ready", id: cursor, JSONObject()) }
 
   /// Returns the event for changed parts, with their versions.
-  static func change(_ parts: [UserPart], of state: UserState, _ cursor: String) -> [UInt8] {
-    event("change", id: cursor, state.changed(parts))
+  static func change(_ parts: JSONObject, _ cursor: String) -> [UInt8] {
+    event("change", id: cursor, parts)
   }
 
-  /// Returns the last event of a session that is over.
+  /// Returns an event of a feed, with the cursor after it.
+  static func event(_ event: FeedEvent, _ cursor: String) -> [UInt8] {
+    var body = JSONWriter()
+    event.write(to: &body)
+    return Self.event("event", id: cursor, body.bytes)
+  }
+
+  /// Returns the last event of a stream that has nothing more to tell.
   static func end(_ reason: String) -> [UInt8] {
     event("end", id: nil, JSONObject([("reason", .string(reason))]))
   }
@@ -40,20 +48,17 @@ enum StreamEvent {
     Array("Status: \(status)\r\nContent-Length: 0\r\n\r\n".utf8)
   }
 
-  private static func event(_ name: String, id: String?, _ data: JSONObject) -> [UInt8] {
-    let id = id.map { "id: \($0)\n" } ?? ""
-    return Array("event: \(name)\n\(id)data: ".utf8) + JSON.object(data).serialized()
-      + Array("\n\n".utf8)
+  /// Returns a whole answer with the numbers of the program.
+  static func metrics(_ text: String) -> [UInt8] {
+    Array("Status: 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n\r\n\(text)".utf8)
   }
-}
 
-extension UserState {
-  /// Returns an object with changed parts, each with its version if it has one.
-  package func changed(_ parts: [UserPart]) -> JSONObject {
-    JSONObject(
-      parts.map { part in
-        let version = version(of: part).map { [("version", JSON.number(JSONNumber($0)))] } ?? []
-        return (part.rawValue, .object(JSONObject(version)))
-      })
+  private static func event(_ name: String, id: String?, _ data: JSONObject) -> [UInt8] {
+    event(name, id: id, JSON.object(data).serialized())
+  }
+
+  private static func event(_ name: String, id: String?, _ data: [UInt8]) -> [UInt8] {
+    let id = id.map { "id: \($0)\n" } ?? ""
+    return Array("event: \(name)\n\(id)data: ".utf8) + data + Array("\n\n".utf8)
   }
 }

@@ -26,19 +26,19 @@ package struct WatchedUser: RowDecodable {
   }
 
   /// Returns why a session is over; nil while it is live.
-  func endReason(of session: SessionID) -> String? {
+  package func endReason(of session: SessionID) -> String? {
     if isBlocked { return "blocked" }
     guard let reason = sessions[session.text[...]] else { return Self.gone }
     return reason.isEmpty ? nil : String(reason)
   }
 
   /// The reason for the end of a session that does not exist any more.
-  static let gone = "ended"
+  package static let gone = "ended"
 
   /// Returns the state of the user, with numbers of an earlier one where the pass left them out.
   ///
   /// Returns nil if there is neither.
-  func state(after earlier: UserState?) -> UserState? {
+  package func state(after earlier: UserState?) -> UserState? {
     var all: [Int] = []
     for (place, number) in numbers.enumerated() {
       guard let number = number ?? earlier?.numbers[place] else { return nil }
@@ -58,7 +58,7 @@ extension UserChanges {
   ///   - database: the database.
   /// - Returns: a row for each user who exists.
   /// - Throws: the error of the database.
-  static func watch(
+  package static func watch(
     _ users: [UserID], _ sessions: [SessionID], isWhole: Bool, in database: Database
   ) async throws(DatabaseError) -> [WatchedUser] {
     try await database.search(
