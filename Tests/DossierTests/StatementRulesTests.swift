@@ -38,7 +38,7 @@ import Testing
     readiness.late_mails
     """,
     "The publisher asks all shards on purpose for what waits, and marks it by its key.": """
-    events.pending events.oldest events.ended_sessions feeds.all
+    events.pending events.oldest events.ended_sessions feeds.all feeds.lasts
     """,
     "A pass over webhooks asks all shards on purpose, once; each is then handled by its key.":
       """
