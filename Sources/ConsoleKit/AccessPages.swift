@@ -72,6 +72,8 @@ package import WireKit
     return visit.response(page, .forbidden)
   }
 
+  private static let wrongCode = "The code is wrong, or was used. Wait for the next one."
+
   /// Returns the page with a form that was kept, in the session that has begun meanwhile.
   private static func resumption(
     of form: KeptForm, _ session: ConsoleSession, _ call: Call
@@ -215,7 +217,7 @@ package import WireKit
       return response
     } catch {
       return try refusal(
-        of: error, call, field: "code", "The code is wrong. Check it and try again."
+        of: error, call, field: "code", wrongCode
       ) { (mistakes) throws(Failure) in
         try codePage(state, call, kept: KeptForm.field(in: form), mistakes: mistakes)
       }
@@ -309,7 +311,7 @@ package import WireKit
       let mistakes: [Mistake]
       switch error {
       case .wrongCredentials: mistakes = [Mistake("The password is wrong.", field: "password")]
-      case .invalidCode: mistakes = [Mistake("The code is wrong.", field: "code")]
+      case .invalidCode: mistakes = [Mistake(wrongCode, field: "code")]
       default:
         guard error.isMendable else { throw error }
         mistakes = error.mistakes(["password", "code"])

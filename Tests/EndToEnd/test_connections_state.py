@@ -68,7 +68,7 @@ class State(ConnectionCase):
         """The row of the sign-in expires; a unit test has the time in the state."""
         url, _ = self.begin(self.one)
         back = browse(url)
-        self.site.sql("update authorizations set created_at = created_at - interval '2 days', "
+        self.site.sql("update authorizations set created_at = now() - interval '2 days', "
                       "expires_at = now() - interval '1 minute'")
         page = self.come_back(back)
         self.assertIn("expired", page.text)

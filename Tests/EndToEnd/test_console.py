@@ -47,7 +47,7 @@ class Door(ConsoleCase):
         missing = "Enter the 6-digit code that your authenticator app shows."
         self.shows(visitor.submit(code=""), "Enter the code", missing, status=422)
         page = visitor.submit(code=visitor.authenticator.wrong())
-        self.shows(page, "Enter the code", "The code is wrong. Check it and try again.", status=422)
+        self.shows(page, "Enter the code", "The code is wrong, or was used. Wait for the next one.", status=422)
         self.forget_steps()
         # The sign-in leads back to the page.
         page = self.shows(visitor.submit(code=visitor.authenticator.code()), "Users")

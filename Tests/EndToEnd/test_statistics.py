@@ -38,7 +38,7 @@ class Statistics(ConsoleCase):
         self.site.sql(
             "delete from count_progress; delete from daily_counts; "
             "update audit set event_id = to_hex(('x' || left(event_id, 8))::bit(32)::bigint - 60) "
-            "|| right(event_id, 16); update users set created_at = created_at - interval '60 s'")
+            "|| right(event_id, 16); update users set created_at = now() - interval '60 s'")
         self.site.supervisor.send_signal(signal.SIGHUP)
 
     def wait_for(self, app, numbers):

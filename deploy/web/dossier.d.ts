@@ -271,7 +271,8 @@ export type DocumentOptions = { version?: number; conflict?: boolean };
 /**
  * What each side has if a write of a document is refused: the document that the writer knew, the stored
  * one, the result of the change, both changes together, and the JSON Pointers to what both have changed.
- * A member is null if the app does not keep the version of the writer.
+ * A member is null if the app does not keep the version of the writer; see its setting
+ * `document_versions_kept`.
  */
 export type Conflict<T = JSONObject> = {
   base: T | null; theirs: T; mine: T | null; merged: T | null; conflicts: string[] | null;
