@@ -237,13 +237,4 @@ extension Shape {
     "document": .document,
     "version": .count.saying("the stored version; 0 for a document that was never written").like(1),
   ]).named("DocumentReplacement", "A document, and the version that it replaces.")
-
-  fileprivate static let documentNumbers = Shape.object(
-    optional: DocumentKind.allCases.map { ($0.rawValue, documentNumber) }
-  )
-  .named("DocumentNumbers", "The new versions of the documents.")
-  .like(["app_metadata": ["version": 2], "custom_data": ["version": 2]])
-
-  private static let documentNumber = Shape.object(["version": .count.like(2)])
-    .named("DocumentNumber", "The new version of a document.")
 }
