@@ -1,4 +1,5 @@
 package import JSON
+package import Runtime
 
 /// The events of a stream, as server-sent events.
 ///
