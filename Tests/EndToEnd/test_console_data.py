@@ -117,7 +117,7 @@ class Documents(ConsoleCase):
                 "PUT", "/v1/me/metadata", body, JSON, grant["access_token"]), 200)
         path = f"/console/default/users/{user}"
         page = self.visitor.open(f"{path}/sessions")
-        self.assertIn(f"{path}/sessions/{session}/undo", page.links.values())
+        self.assertIn(f"{path}/sessions/{session}/undo", page.body.decode())
         page = self.visitor.open(f"{path}/history")
         self.assertIn("Undo what this session changed", page.text)
         undo = f"{path}/sessions/{session}/undo"
