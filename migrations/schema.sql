@@ -1286,7 +1286,8 @@ CREATE TABLE public.document_versions (
     body jsonb,
     actor text NOT NULL COLLATE pg_catalog."C",
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
-    kept integer NOT NULL
+    kept integer NOT NULL,
+    session_id text COLLATE pg_catalog."C"
 );
 
 
@@ -1316,6 +1317,13 @@ COMMENT ON COLUMN public.document_versions.actor IS 'As in the table audit.';
 --
 
 COMMENT ON COLUMN public.document_versions.kept IS 'How many versions the app kept when this one was written, or at the last maintenance.';
+
+
+--
+-- Name: COLUMN document_versions.session_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.document_versions.session_id IS 'The session that wrote this version; null if no user did, and for versions before this column.';
 
 
 --

@@ -58,22 +58,8 @@ extension UserAdministration {
         return versions
       }
     } catch let failure where failure.is(.preconditionFailed) {
-      throw try await stale(documents, of: user, context) ?? failure
+      let versions = documents.map { ($0.kind, $0.version) }
+      throw try await Documents.stale(versions, of: user, context) ?? failure
     }
-  }
-
-  /// Returns the error that names each document with another version; nil if all have theirs now.
-  @EventLoop private static func stale(
-    _ documents: [DocumentReplacement], of user: UserID, _ context: RequestContext
-  ) async throws(Failure) -> Failure? {
-    var faults: [FieldError] = []
-    for document in documents {
-      let current = try await Documents.version(of: document.kind, of: user, context)
-      guard current != document.version else { continue }
-      faults.append(
-        FieldError(
-          "/\(document.kind.rawValue)/version", "version", "The stored version is \(current)."))
-    }
-    return faults.isEmpty ? nil : .preconditionFailed(faults)
   }
 }

@@ -75,9 +75,7 @@ extension SQL {
   /// - Returns: the columns.
   fileprivate static func numbers(of user: SQL, slowIf condition: SQL = "true") -> SQL {
     """
-    c.version,
-      \(version(of: "metadata", user)), \(version(of: "app_metadata", user)),
-      \(version(of: "custom_data", user)),
+    \(versions(of: user)),
       \(hash(of: "select key, version from properties where user_id = \(user)")),
       \(hash(of: """
         select session_id from sessions
@@ -93,15 +91,6 @@ extension SQL {
         """, condition)),
       \(slow("select key_id, disabled_at from api_keys where user_id = \(user)", condition)),
       \(slow("select client_id, audience, scope from consents where user_id = \(user)", condition))
-    """
-  }
-
-  /// The version of a document of a user; 0 before the first write.
-  private static func version(of kind: SQL, _ user: SQL) -> SQL {
-    """
-    coalesce((
-      select case when deleted_at is null then version else -version end
-      from documents where user_id = \(user) and kind = '\(kind)'), 0)
     """
   }
 

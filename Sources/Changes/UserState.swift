@@ -1,25 +1,7 @@
 internal import Crypto
 package import JSON
 package import Postgres
-import Runtime
-
-/// A part of what the service knows about a user.
-package enum UserPart: String, CaseIterable, Sendable {
-  case profile, metadata
-  case appMetadata = "app_metadata"
-  case customData = "custom_data"
-  case properties, sessions, devices, identities, factors
-  case apiKeys = "api_keys"
-  case consents
-
-  /// Whether its number is a version, and no hash.
-  package var hasVersion: Bool {
-    switch self {
-    case .profile, .metadata, .appMetadata, .customData: true
-    case .properties, .sessions, .devices, .identities, .factors, .apiKeys, .consents: false
-    }
-  }
-}
+package import Runtime
 
 /// The state of a user: a number for each part, which differs after a change of the part.
 package struct UserState: Equatable, Sendable {

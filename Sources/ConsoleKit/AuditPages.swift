@@ -216,11 +216,12 @@ package import WireKit
   ///   - filter: returns the page with the events of an actor; nil for none.
   ///   - hasCodes: whether each action has its code beside it.
   ///   - versions: returns the versions of a document, by its name in events; nil for none.
+  ///   - undo: returns the page that undoes what a session has written; nil for none.
   /// - Returns: the table.
   package static func table(
     of events: [JSON], user path: ((String) -> LocalPath)? = nil,
     actor filter: ((String) -> LocalPath)? = nil, hasCodes: Bool = false,
-    versions: ((String) -> LocalPath?)? = nil
+    versions: ((String) -> LocalPath?)? = nil, undo: ((String) -> LocalPath?)? = nil
   ) -> Markup {
     var columns: [ConsoleTable.Column] = [.init("Action"), .init("Time"), .init("By")]
     if path != nil { columns.append(.init("User")) }
@@ -248,7 +249,12 @@ package import WireKit
       let restore = detail["what"]?.string.flatMap { versions?($0) }.map {
         " \(Part.link("Versions, to restore one", to: $0))" as Markup
       }
-      row.append("\(detail.count == 0 ? "" : details(JSON.object(detail)))\(restore)")
+      let session = event["actor"]?.string == "user" ? event["session_id"]?.string : nil
+      let isOfData = ["data_change", "login"].contains(event["action"]?.string)
+      let undo = session.flatMap { isOfData ? undo?($0) : nil }.map {
+        " \(Part.link("Undo what this session changed", to: $0))" as Markup
+      }
+      row.append("\(detail.count == 0 ? "" : details(JSON.object(detail)))\(restore)\(undo)")
       table.rows.append(row)
     }
     return table.markup

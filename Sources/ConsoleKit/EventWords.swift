@@ -53,6 +53,7 @@ package enum EventWords {
     "merge_undo": "Merge undone", "user_export": "User's data exported",
     "user_roles_change": "User's roles changed",
     "user_permissions_change": "User's permissions changed", "data_change": "Data changed",
+    "session_undo": "Writes of a session undone",
     "user_view": "User viewed", "user_search": "Users searched",
     "support_code_make": "Support code created", "support_session": "Support session opened",
     "rate_limit_reset": "Rate limits reset", "mail_test": "Test email sent",

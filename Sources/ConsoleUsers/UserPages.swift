@@ -356,7 +356,8 @@ import WireKit
             return ConsoleDocument.allCases.first { $0.rawValue == name }.map {
               visit.userPath($0.rawValue, "versions")
             }
-          })
+          },
+          undo: { visit.right >= .support ? SessionUndoPages.path(of: $0, visit) : nil })
     ]
     page.body += visit.pager(events) { visit.userPath("history", query: $0) }
     page.actions = [

@@ -11,6 +11,7 @@ package enum UserRoutes {
       JobPages.routes,
       PropertyPages.routes,
       SearchPages.routes,
+      SessionUndoPages.routes,
       SignInCheckPages.routes,
       SupportPages.routes,
       UserApplicationPages.routes,

@@ -241,10 +241,11 @@ import WireKit
       ]
       if mayEnd {
         let id = item["id"]?.string ?? ""
-        row.append(
-          Part.button(
-            "End",
-            visit.target(visit.userPath("sessions", "end"), [HiddenField("session", id)])))
+        let end = Part.button(
+          "End", visit.target(visit.userPath("sessions", "end"), [HiddenField("session", id)]))
+        let undo = Part.link(
+          "Undo changes", to: SessionUndoPages.path(of: id, visit), style: .secondary)
+        row.append(#"<div class="buttons">\#(end)\#(undo)</div>"#)
       }
       table.rows.append(row)
     }

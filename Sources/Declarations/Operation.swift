@@ -238,8 +238,10 @@ extension Operation {
 
   /// Whether the route writes one document, whose conflicts have both sides if the client prefers that.
   package var tellsConflicts: Bool {
-    versions == .write && route.method != .delete
-      && (countsAsUnwritten || route.pattern.hasSuffix("/custom-data"))
+    if route.pattern == "/v1/users/{user}/documents" { return true }
+    return versions == .write && route.method != .delete
+      && (countsAsUnwritten || route.pattern.hasSuffix("/custom-data")
+        || route.pattern.hasSuffix("/custom-data/update"))
   }
 
   /// Whether a rate limit applies to the route.

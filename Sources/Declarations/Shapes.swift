@@ -248,6 +248,7 @@ extension Shape {
   package static let documentVersions = Shape.list(
     of: .object([
       "version": .count.like(7), "changed_at": .time(Example.played), "actor": .text.like("user"),
+      "session_id": .id(Example.session).orNull.saying("the session of a user who wrote it"),
       "deleted": .flag.like(false),
     ]).named("DocumentVersion", "A stored version of a document, without its body."),
     atMost: PageLimit.most

@@ -49,6 +49,8 @@ package struct DocumentVersion: Listed {
   package let version: Int
   package let changedAt: Timestamp
   package let actor: String
+  /// The session of a user who wrote it; nil for other actors, and for old versions.
+  package let session: SessionID?
   /// Whether this version is a deletion.
   package let isDeleted: Bool
 
@@ -59,6 +61,7 @@ package struct DocumentVersion: Listed {
     changedAt = try row.time(1)
     actor = try row.text(2)
     isDeleted = try row.bool(3)
+    session = row.id(ifAny: 4)
   }
 }
 
@@ -71,10 +74,11 @@ package enum DocumentHistoryQueries {
   >(
     "document_history.page",
     """
-    select v.version, v.changed_at, v.actor, v.deleted
+    select v.version, v.changed_at, v.actor, v.deleted, v.session_id
     from users c
     left join lateral (
-      select version, changed_at, actor, body is null as deleted from document_versions v
+      select version, changed_at, actor, body is null as deleted, session_id
+      from document_versions v
       where v.user_id = $1 and v.kind = $3 and v.version < coalesce($4, 9223372036854775807)
       order by version desc limit $5::bigint
     ) v on true
@@ -99,12 +103,14 @@ package enum DocumentHistoryQueries {
   ///
   /// - Parameter 4: the actor.
   /// - Parameter 5: how many versions the app keeps.
-  static let keep = Statement<NoRow, UserID, DocumentKind, AppID, String, Int>(
+  /// - Parameter 6: the session of a user who wrote it.
+  static let keep = Statement<NoRow, UserID, DocumentKind, AppID, String, Int, SessionID?>(
     "document_versions_kept.keep",
     """
-    insert into document_versions (user_id, kind, version, app_id, body, actor, kept)
+    insert into document_versions (
+      user_id, kind, version, app_id, body, actor, kept, session_id)
     select d.user_id, d.kind, d.version, $3, case when d.deleted_at is null then d.body end, $4,
-      $5::bigint
+      $5::bigint, $6
     from documents d where d.user_id = $1 and d.kind = $2
     """)
 

@@ -9,10 +9,7 @@ package struct DocumentMerge: Sendable {
   /// Whether there are further conflicts, beyond `most` or with a pointer beyond `longest`.
   package private(set) var hasMore = false
 
-  package static let most = 100
-  /// The longest pointer, in bytes.
-  private static let longest = 1_024
-
+  package static let most = PointerList.most
   /// Merges two changes.
   ///
   /// Only objects are merged. A list that both have changed is one value.
@@ -20,38 +17,26 @@ package struct DocumentMerge: Sendable {
   ///   - base: the document before both changes.
   ///   - theirs: the document with the change that was saved first.
   ///   - mine: the document with the own change.
-  package init(base: JSON, theirs: JSON, mine: JSON) {
-    var places = Places()
-    merged = Self.merge(base, theirs, mine, &places) ?? .null
-    (conflicts, hasMore) = (places.conflicts, places.hasMore)
-  }
-
-  /// The place of a merge, and the conflicts so far.
-  private struct Places {
-    var keys: [String] = []
-    /// The bytes of the keys.
-    var length = 0
-    var conflicts: [String] = []
-    var hasMore = false
-
-    mutating func addConflict() {
-      guard conflicts.count < most, length <= longest else {
-        hasMore = true
-        return
-      }
-      conflicts.append("/" + keys.map(JSONPointer.escaped).joined(separator: "/"))
-    }
+  ///   - isRemovalEmpty: whether an object that they have removed, and that the own change has kept as
+  ///     an object, counts as one from which they have removed each member.
+  package init(base: JSON, theirs: JSON, mine: JSON, isRemovalEmpty: Bool = false) {
+    var places = PointerList()
+    merged = Self.merge(base, theirs, mine, isRemovalEmpty, &places) ?? .null
+    (conflicts, hasMore) = (places.pointers, places.hasMore)
   }
 
   private static func merge(
-    _ base: JSON?, _ theirs: JSON?, _ mine: JSON?, _ places: inout Places
+    _ base: JSON?, _ theirs: JSON?, _ mine: JSON?, _ isRemovalEmpty: Bool,
+    _ places: inout PointerList
   ) -> JSON? {
-    if areSame(theirs, mine) || areSame(base, theirs) { return mine }
-    if areSame(base, mine) { return theirs }
+    if theirs == mine || base == theirs { return mine }
+    if base == mine { return theirs }
     // Both have added an object, or both have changed one.
-    guard let their = theirs?.object, let own = mine?.object, base == nil || base?.object != nil
+    let absent = isRemovalEmpty && theirs == nil && base != nil ? JSONObject() : nil
+    guard let their = theirs?.object ?? absent, let own = mine?.object,
+      base == nil || base?.object != nil
     else {
-      places.addConflict()
+      places.add()
       return mine
     }
     let old = base?.object ?? JSONObject()
@@ -59,20 +44,57 @@ package struct DocumentMerge: Sendable {
     var names = own.keys
     names += their.keys.filter { own[$0] == nil }
     for name in names {
-      places.keys.append(name)
-      places.length += name.utf8.count + 1
-      if let value = merge(old[name], their[name], own[name], &places) { members[name] = value }
-      places.keys.removeLast()
-      places.length -= name.utf8.count + 1
+      let value = places.within(name) {
+        merge(old[name], their[name], own[name], isRemovalEmpty, &$0)
+      }
+      if let value { members[name] = value }
     }
     return .object(members)
   }
+}
 
-  private static func areSame(_ value: JSON?, _ other: JSON?) -> Bool {
-    switch (value, other) {
-    case (nil, nil): true
-    case (let value?, let other?): value == other
-    default: false
+/// The places that a walk through a document has noted, as JSON Pointers of bounded number and length.
+struct PointerList: Sendable {
+  static let most = 100
+  /// The longest pointer, in bytes.
+  private static let longest = 1_024
+
+  /// The place of the walk, and the bytes of its keys.
+  private var keys: [String] = []
+  private var length = 0
+  private(set) var pointers: [String] = []
+  /// Whether there are further places, beyond `most` or with a pointer beyond `longest`.
+  private(set) var hasMore = false
+
+  /// Notes the present place.
+  mutating func add() {
+    guard pointers.count < Self.most, length <= Self.longest else {
+      hasMore = true
+      return
+    }
+    pointers.append(keys.map { "/" + JSONPointer.escaped($0) }.joined())
+  }
+
+  /// Walks on inside a member.
+  mutating func within<Value>(_ key: String, _ walk: (inout PointerList) -> Value) -> Value {
+    keys.append(key)
+    length += key.utf8.count + 1
+    defer {
+      keys.removeLast()
+      length -= key.utf8.count + 1
+    }
+    return walk(&self)
+  }
+
+  /// Notes the members that differ; an array is one value.
+  mutating func addDifferences(from before: JSON?, to after: JSON?) {
+    guard before != after else { return }
+    guard let old = before?.object, let new = after?.object else { return add() }
+    for (key, value) in old {
+      within(key) { $0.addDifferences(from: value, to: new[key]) }
+    }
+    for (key, value) in new where old[key] == nil {
+      within(key) { $0.addDifferences(from: nil, to: value) }
     }
   }
 }

@@ -2,7 +2,7 @@ package import Runtime
 package import Records
 
 /// The settings of documents and properties.
-package struct DocumentSettings: RecordPart {
+package struct DocumentSettings: HidingParts {
   /// In characters.
   package let propertyStringLength: Int
   private let readableMetadata: MemberSelection
@@ -45,6 +45,11 @@ package struct DocumentSettings: RecordPart {
   }
 
   package var isAppMetadataReadable: Bool { !readableAppMetadata.isNone }
+
+  package var hiddenParts: [UserPart] {
+    DocumentKind.allCases.filter { readable($0).isNone }
+      .compactMap { UserPart(rawValue: $0.rawValue) }
+  }
 
   /// The members that users may read.
   package func readable(_ document: DocumentKind) -> MemberSelection {

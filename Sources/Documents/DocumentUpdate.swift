@@ -68,6 +68,14 @@ package struct DocumentUpdate: Sendable {
     )
   }
 
+  /// Returns the document after the update.
+  ///
+  /// - Throws: `.updateRefused`.
+  func result(on document: JSON, isStored: Bool, limit: Int) throws(Failure) -> JSON {
+    let (after, _) = try result(on: isStored ? document : nil, limit: limit)
+    return after?.json(.stored) ?? document
+  }
+
   /// Returns the new document; nil if there is nothing to write.
   private func result(
     on stored: JSON?, limit: Int

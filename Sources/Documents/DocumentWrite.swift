@@ -171,12 +171,13 @@ package struct DocumentWrite {
   private let user: UserID
   private let app: App
   private let actor: String
+  private let session: SessionID?
 
   package init(of document: DocumentKind, _ user: UserID, in app: App, by principal: Principal) {
     self.document = document
     self.user = user
     self.app = app
-    actor = principal.name
+    (actor, session) = (principal.name, principal.session)
   }
 
   /// Whether a write needs a transaction, as far as the worker knows the indexes of the app.
@@ -206,7 +207,8 @@ package struct DocumentWrite {
   package func send(_ version: Int, _ indexes: String?, in transaction: Transaction) {
     let kept = app.documentSettings.versionsKept
     if kept > 0 {
-      _ = transaction.send(DocumentHistoryQueries.keep, user, document, app.id, actor, kept)
+      _ = transaction.send(
+        DocumentHistoryQueries.keep, user, document, app.id, actor, kept, session)
       _ = transaction.send(DocumentHistoryQueries.trim, user, document, version - kept)
     }
     if let indexes { SearchValues.send(of: document, user, indexes, in: transaction.engine) }

@@ -201,6 +201,25 @@ package enum DocumentChange: Sendable {
       .orGone(context)
   }
 
+  /// Returns the error that names each document with another version than the expected one.
+  ///
+  /// - Returns: the error; nil if all have theirs now.
+  /// - Throws: as `version`.
+  package static func stale(
+    _ expected: [(kind: DocumentKind, version: Int)], of user: UserID, _ context: RequestContext
+  ) async throws(Failure) -> Failure? {
+    var faults: [FieldError] = []
+    for (kind, version) in expected {
+      let current = try await self.version(of: kind, of: user, context)
+      if current != version { faults.append(staleFault(kind, current)) }
+    }
+    return faults.isEmpty ? nil : .preconditionFailed(faults)
+  }
+
+  nonisolated static func staleFault(_ kind: DocumentKind, _ current: Int) -> FieldError {
+    FieldError("/\(kind.rawValue)/version", "version", "The stored version is \(current).")
+  }
+
   /// Deletes a document.
   ///
   /// Reads then return `{}` in version 0; the stored version continues.

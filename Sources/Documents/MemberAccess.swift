@@ -72,6 +72,20 @@ package struct MemberAccess: Sendable {
     }
   }
 
+  /// Returns a change of the visible members without the parts that the user may not write.
+  ///
+  /// - Parameters:
+  ///   - after: the visible members after the change; nil for none.
+  ///   - before: the visible members before it.
+  ///   - refused: receives the places that stay.
+  /// - Returns: the visible members, of which the user may write all that has changed.
+  func allowed(_ after: JSON?, insteadOf before: JSON?, _ refused: inout PointerList) -> JSON? {
+    writable.allowed(after, insteadOf: before, &refused)
+  }
+
+  /// Returns whether the user may write a member with all that is inside.
+  func mayWrite(_ place: JSONPointer) -> Bool { writable.contains(place) }
+
   /// Returns an edit of the visible members as one of the whole document.
   ///
   /// - Throws: `.memberNotWritable`.
@@ -148,6 +162,13 @@ package struct MemberSelection: Sendable, Equatable {
     return result
   }
 
+  /// Returns whether the selection has a member with all that is inside.
+  func contains(_ place: JSONPointer) -> Bool {
+    var part = self
+    for key in place.tokens { part = part[key] }
+    return part.isAll
+  }
+
   // MARK: Documents
 
   /// Returns the selected members of an object.
@@ -190,6 +211,28 @@ package struct MemberSelection: Sendable, Equatable {
       }
     }
     return result
+  }
+
+  /// Returns a value after a change, with the former members that are not selected.
+  func allowed(
+    _ after: JSON?, insteadOf before: JSON?, _ refused: inout PointerList
+  ) -> JSON? {
+    if isAll || before == after { return after }
+    let (old, new) = (before?.object, after?.object)
+    guard !isNone, before == nil || old != nil, after == nil || new != nil else {
+      refused.add()
+      return before
+    }
+    var result = JSONObject()
+    var keys = (old ?? JSONObject()).keys
+    keys += (new ?? JSONObject()).keys.filter { old?[$0] == nil }
+    for key in keys {
+      let value = refused.within(key) {
+        self[key].allowed(new?[key], insteadOf: old?[key], &$0)
+      }
+      if let value { result[key] = value }
+    }
+    return after == nil && result.count == 0 ? nil : .object(result)
   }
 
   /// Throws `.memberNotWritable` if a member changes that is not selected.

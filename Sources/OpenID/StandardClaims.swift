@@ -12,11 +12,18 @@ package import Tenancy
 @EventLoop package enum StandardClaims {
   /// Reads the user of the request, as tokens describe it.
   ///
+  /// - Parameters:
+  ///   - hasVersions: whether to read the versions for the claim `ver`.
+  ///   - context: the context of a request of the user.
+  /// - Returns: the user.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  package static func user(_ context: RequestContext) async throws(Failure) -> ClaimedUser {
+  package static func user(
+    withVersions hasVersions: Bool = false, _ context: RequestContext
+  ) async throws(Failure) -> ClaimedUser {
     let user = try context.principal.user.orGone(context)
-    return try await context.first(StandardClaimQueries.user, user, context.principal)
-      .orGone(context)
+    return try await context.first(
+      StandardClaimQueries.user, user, context.principal, hasVersions
+    ).orGone(context)
   }
 
   /// Returns the claims for some scopes.
@@ -138,11 +145,14 @@ package struct ClaimedUser: RowDecodable {
   private let foreignID: String?
   /// A picture elsewhere, which a back end has set; nil for none.
   fileprivate let pictureURL: String?
+  /// The versions of the user's parts; nil if they were not read.
+  let versions: UserVersions?
 
   package init(from row: Row) throws(DatabaseError) {
     profile = try Profile(from: row)
     foreignID = row.text(ifAny: 16)
     pictureURL = row.text(ifAny: 17)
+    versions = try UserVersions(from: row, at: 18)
   }
 
   /// Returns the `sub` for a client.
@@ -153,8 +163,12 @@ package struct ClaimedUser: RowDecodable {
 
 package enum StandardClaimQueries {
   /// Returns one row if the session is live.
-  static let user = Statement<ClaimedUser, UserID, Principal>(
+  ///
+  /// - Parameter 3: whether to read versions.
+  static let user = Statement<ClaimedUser, UserID, Principal, Bool>(
     "standard_claims.user",
-    "select \(.profile), c.foreign_id, c.picture_url from users c where \(.isAuthorized)"
-  )
+    """
+    select \(.profile), c.foreign_id, c.picture_url, \(.versions(of: "$1", if: "$3::boolean"))
+    from users c where \(.isAuthorized)
+    """)
 }

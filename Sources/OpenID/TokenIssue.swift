@@ -54,7 +54,9 @@ package struct IssuedTokens: Sendable {
     }
     context.principal = session.principal(in: context.app.id, scopes)
     let lifetime = server?.tokenLifetime ?? usualLifetime
-    let user = try await StandardClaims.user(context)
+    let user = try await StandardClaims.user(
+      withVersions: context.app.sessionSettings.tokensHaveVersions, context)
+    let versions = user.versions?.claim(in: context.app)
     var access = try await StandardClaims.mapped(
       server?.claims ?? .none, of: user, at: provider, context
     )
@@ -66,6 +68,7 @@ package struct IssuedTokens: Sendable {
     access["aud"] =
       audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
     access["did"] = .string(session.device.text)
+    access["ver"] = versions
     if let server { add(permissions, to: &access, of: server) }
     begin(&access, for: client, scopes, context)
     let subject = user.subject(for: client)
@@ -84,6 +87,7 @@ package struct IssuedTokens: Sendable {
         claims["acr"] = (reached?.rawValue).map(JSON.string)
       }
       claims["nonce"] = nonce.map(JSON.string)
+      claims["ver"] = versions
       complete(&claims, for: session, subject, by: provider, identityLifetime)
       identity = claims
     }

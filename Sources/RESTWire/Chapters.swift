@@ -70,7 +70,8 @@ extension RESTWire {
       says: "The credentials, sessions, devices and audit events of a user.",
       operations: SupportResource.ofUsers + IdentityResource.operations
         + PasskeyResource.operations + EmailResource.change
-        + SecondFactorResource.operations + SessionResource.operations + DeviceResource.ofPrograms
+        + SecondFactorResource.operations + SessionResource.operations
+        + SessionUndoResource.operations + DeviceResource.ofPrograms
         + KeyResource.ofApps
     ),
     Chapter(

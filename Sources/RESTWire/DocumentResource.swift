@@ -55,8 +55,14 @@ struct DocumentResource: Sendable {
       reader.refuse(FieldError("", "choice", rule))
     }
     try reader.check()
-    let versions = try await UserAdministration.replace(
-      documents, of: call.captured("user"), call.context)
+    let user: UserID = try call.captured("user")
+    let versions: [Int]
+    do throws(Failure) {
+      versions = try await UserAdministration.replace(documents, of: user, call.context)
+    } catch let failure where failure.is(.preconditionFailed) && call.wantsConflict {
+      throw try await Documents.conflict(
+        over: documents.map { ($0.kind, $0.body, $0.version) }, failure, of: user, call.context)
+    }
     var body = JSONObject()
     for (document, version) in zip(documents, versions) {
       body[document.kind.rawValue] = ["version": .number(JSONNumber(version))]
@@ -187,18 +193,9 @@ struct DocumentResource: Sendable {
         document, change, if: condition, of: call.user, call.context
       )
       return Response(.ok, written)
-    } catch .preconditionFailed where call.request.prefersConflict && Self.mayRead(call) {
-      let versions = condition.oneOf ?? []
-      throw try await Documents.conflict(
-        over: document, change, expected: versions.count == 1 ? versions[0] : nil, of: call.user,
-        call.context)
+    } catch .preconditionFailed where call.wantsConflict {
+      throw try await call.conflict(over: document, .change(change), condition)
     }
-  }
-
-  /// Returns whether a caller that may write may read too; `Documents` checks clients.
-  @EventLoop private static func mayRead(_ call: Call) -> Bool {
-    let principal = call.context.principal
-    return principal.user == nil || principal.scopes.contains(Scopes.readUser)
   }
 
   @EventLoop func delete(_ call: Call) async throws(Failure) -> Response {
@@ -208,6 +205,24 @@ struct DocumentResource: Sendable {
 
   private static var notAnObject: Failure {
     .invalid([FieldError("", "type", "The document must be an object.")])
+  }
+}
+
+extension Call {
+  /// Whether the client wants both sides of a conflict, and may read; `Documents` checks clients.
+  @EventLoop var wantsConflict: Bool {
+    let principal = context.principal
+    return request.prefersConflict
+      && (principal.user == nil || principal.scopes.contains(Scopes.readUser))
+  }
+
+  /// Returns the error for a write of a document that has another version.
+  @EventLoop func conflict(
+    over document: DocumentKind, _ write: RefusedWrite, _ condition: VersionCondition
+  ) async throws(Failure) -> Failure {
+    let versions = condition.oneOf ?? []
+    return try await Documents.conflict(
+      over: document, write, expected: versions.count == 1 ? versions[0] : nil, of: user, context)
   }
 }
 
@@ -237,13 +252,4 @@ extension Shape {
     "document": .document,
     "version": .count.saying("the stored version; 0 for a document that was never written").like(1),
   ]).named("DocumentReplacement", "A document, and the version that it replaces.")
-
-  fileprivate static let documentNumbers = Shape.object(
-    optional: DocumentKind.allCases.map { ($0.rawValue, documentNumber) }
-  )
-  .named("DocumentNumbers", "The new versions of the documents.")
-  .like(["app_metadata": ["version": 2], "custom_data": ["version": 2]])
-
-  private static let documentNumber = Shape.object(["version": .count.like(2)])
-    .named("DocumentNumber", "The new version of a document.")
 }

@@ -57,9 +57,14 @@ import WireKit
         isUpsert: isUpsert == true
       )
     }
-    let result = try await documentUpdate.apply(
-      to: .customData, if: call.condition, of: call.user, call.context
-    )
+    let condition = try call.condition
+    let result: DocumentUpdate.UpdateResult
+    do throws(Failure) {
+      result = try await documentUpdate.apply(
+        to: .customData, if: condition, of: call.user, call.context)
+    } catch .preconditionFailed where call.wantsConflict {
+      throw try await call.conflict(over: .customData, .update(documentUpdate), condition)
+    }
     let body: JSON = [
       "outcome": .string(result.word.rawValue),
       "matched_count": .number(JSONNumber(result.matched)),

@@ -60,6 +60,20 @@ struct ExampleSetup {
     "printf '\(thing): '; read -r \(variable)"
   }
 
+  /// A guest whose session `$SESSION` has written metadata.
+  private static func writing(body: JSON? = nil) -> ExampleSetup {
+    ExampleSetup(
+      commands: [
+        guest,
+        """
+        curl -s -X PUT "$B/v1/me/metadata" -H "Authorization: Bearer $OTHER" -H "$JSON" \\
+          -d '{"theme":"dark"}'
+        SESSION=$(curl -s "$B/v1/me/sessions" -H "Authorization: Bearer $OTHER" | jq -r '.[0].id')
+        ID=$(curl -s "$B/v1/me" -H "Authorization: Bearer $OTHER" | jq -r .id)
+        """,
+      ], parameters: ["session": "$SESSION", "user": "$ID"], token: "OTHER", body: body)
+  }
+
   // MARK: Routes
 
   private static let named: [String: ExampleSetup] = [
@@ -152,6 +166,11 @@ struct ExampleSetup {
       parameters: ["factor": "$FACTOR"], token: "OTHER"),
     "DELETE /v1/me/sessions/{session}": ExampleSetup(commands: [signIn("ada")]),
     "DELETE /v1/users/{user}/sessions/{session}": ExampleSetup(commands: [signIn("ada")]),
+    "GET /v1/me/sessions/{session}/changes": writing(),
+    "GET /v1/users/{user}/sessions/{session}/changes": writing(),
+    "POST /v1/me/sessions/{session}/undo": writing(body: ["metadata": ["version": 1]]),
+    "POST /v1/users/{user}/sessions/{session}/undo": writing(
+      body: ["metadata": ["version": 1]]),
     "DELETE /v1/users/{user}/sessions": ExampleSetup(
       parameters: ["user": "5eed00000000000000000003"]),
     "DELETE /v1/keys/{key}": ExampleSetup(

@@ -62,7 +62,7 @@ extension DocumentVersion {
   package var json: JSON {
     [
       "version": .number(JSONNumber(version)), "changed_at": .string(changedAt.text),
-      "actor": .string(actor), "deleted": .bool(isDeleted),
+      "actor": .string(actor), "session_id": JSON(session?.text), "deleted": .bool(isDeleted),
     ]
   }
 }

@@ -11,13 +11,18 @@ package final class AppSettings: Sendable {
   /// Other software wrote them, or another version of this program.
   package let misfits: [String]
 
+  /// The parts of users that the settings hide from them.
+  package let hiddenParts: [UserPart]
+
   /// The stored settings; nil if they cannot be read.
   package let chosen: JSONObject?
 
   /// Reads the settings that an app stores.
   package init(stored: [UInt8], _ catalog: RecordShape) {
     var reader = RecordReader((try? JSON.parse(stored))?.object)
-    sections = catalog.parts.map { (ObjectIdentifier($0), Self.section($0, &reader)) }
+    var hidden: [UserPart] = []
+    sections = catalog.parts.map { (ObjectIdentifier($0), Self.section($0, &reader, &hidden)) }
+    hiddenParts = hidden
     chosen = reader.chosen
     misfits = reader.misfits
   }
@@ -30,9 +35,11 @@ package final class AppSettings: Sendable {
   }
 
   private static func section<Section: RecordPart>(
-    _: Section.Type, _ reader: inout RecordReader
+    _: Section.Type, _ reader: inout RecordReader, _ hidden: inout [UserPart]
   ) -> any AnyObject & Sendable {
-    Kept(Section(&reader))
+    let section = Section(&reader)
+    if let hiding = section as? any HidingParts { hidden += hiding.hiddenParts }
+    return Kept(section)
   }
 
   /// The settings of a feature or a wire; the safest values if the catalog lacks its section.

@@ -349,22 +349,28 @@ enum AccountClaim: String, CaseIterable {
 }
 
 extension AccountClaim {
-  /// Returns the claims that the app has chosen, as they are now.
+  /// Returns the claims that the app has chosen, and the claim `ver`, as they are now.
   ///
-  /// The database is asked only where some are chosen. A user without an address has neither of the
-  /// claims about one.
-  ///
-  /// Throws `.databaseUnavailable`.
-  @EventLoop package static func chosen(
-    _ context: RequestContext
+  /// The database is asked only where the app has set some of them. A user without an address has
+  /// neither of the claims about one.
+  /// - Parameters:
+  ///   - areChosen: whether the token has the claims of the setting `access_token_claims`.
+  ///   - context: the context of a request of the user.
+  /// - Returns: the claims.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop static func claims(
+    chosen areChosen: Bool, _ context: RequestContext
   ) async throws(Failure) -> [(String, JSON)] {
-    let chosen = context.app.sessionSettings.accessTokenClaims
-    guard !chosen.isEmpty, let user = context.principal.user,
-      let account = try await context.first(AccountClaimQueries.read, user)
+    let settings = context.app.sessionSettings
+    let chosen = areChosen ? settings.accessTokenClaims : []
+    let hasVersions = settings.tokensHaveVersions
+    guard !chosen.isEmpty || hasVersions, let user = context.principal.user,
+      let account = try await context.first(AccountClaimQueries.read, user, hasVersions)
     else { return [] }
-    return allCases.filter(chosen.contains).compactMap { claim in
+    let claims = allCases.filter(chosen.contains).compactMap { claim in
       account.value(of: claim).map { (claim.rawValue, $0) }
     }
+    return claims + (account.versions.map { [("ver", $0.claim(in: context.app))] } ?? [])
   }
 }
 
@@ -373,11 +379,13 @@ struct AccountClaimRow: RowDecodable {
   private let email: String?
   private let isVerified: Bool
   private let isAnonymous: Bool
+  fileprivate let versions: UserVersions?
 
   init(from row: Row) throws(DatabaseError) {
     email = row.text(ifAny: 0)
     isVerified = try row.bool(1)
     isAnonymous = try row.bool(2)
+    versions = try UserVersions(from: row, at: 3)
   }
 
   /// Nil for a claim about an address that the user does not have.
@@ -391,8 +399,13 @@ struct AccountClaimRow: RowDecodable {
 }
 
 package enum AccountClaimQueries {
-  /// Served by the primary key.
-  static let read = Statement<AccountClaimRow, UserID>(
-    "account_claims.read", "select email, email_verified, anonymous from users where user_id = $1"
-  )
+  /// Served by the primary keys.
+  ///
+  /// - Parameter 2: whether to read versions.
+  static let read = Statement<AccountClaimRow, UserID, Bool>(
+    "account_claims.read",
+    """
+    select c.email, c.email_verified, c.anonymous, \(.versions(of: "$1", if: "$2::boolean"))
+    from users c where c.user_id = $1
+    """)
 }

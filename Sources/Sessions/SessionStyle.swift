@@ -14,6 +14,8 @@ package struct SessionStyle: Sendable {
   package let scopes: Scopes
   let claims: Claims
   let refreshTokens: RefreshTokens
+  /// Whether access tokens have the claims of the setting `access_token_claims`.
+  let hasAccountClaims: Bool
   /// Whether a sign-in keeps the earlier sessions of the user on the device.
   ///
   /// The tabs of a browser may share a device without sharing their tokens.
@@ -46,27 +48,26 @@ package struct SessionStyle: Sendable {
   /// - Parameters:
   ///   - name: the name of the wire, or of one of its kinds of clients.
   ///   - scopes: the scopes of the sessions.
+  ///   - hasAccountClaims: whether access tokens have the claims of the setting `access_token_claims`.
   ///   - refreshTokens: the form of the refresh tokens.
   ///   - keepsSessions: whether a sign-in keeps the earlier sessions of the user on the device.
   ///   - party: the client of OpenID Connect that gets the tokens; nil for none.
   ///   - lifetime: how long a session lasts; nil for the setting of the app.
   ///   - claims: claims of an access token beside those that this server adds.
   package init(
-    _ name: String, scopes: Scopes, refreshTokens: RefreshTokens = .rotated,
-    keepsSessions: Bool = false, of party: Party? = nil, lifetime: Duration? = nil,
+    _ name: String, scopes: Scopes, hasAccountClaims: Bool = false,
+    refreshTokens: RefreshTokens = .rotated, keepsSessions: Bool = false, of party: Party? = nil,
+    lifetime: Duration? = nil,
     claims: @escaping Claims = { _ in [] }
   ) {
-    (self.name, self.scopes) = (name, scopes)
+    (self.name, self.scopes, self.hasAccountClaims) = (name, scopes, hasAccountClaims)
     (self.refreshTokens, self.keepsSessions) = (refreshTokens, keepsSessions)
     (self.party, self.lifetime) = (party, lifetime ?? party?.lifetime)
     self.claims = claims
   }
 
   /// The style of the REST API.
-  package static let native = SessionStyle("native", scopes: .user) {
-    (context) async throws(Failure) in
-    try await AccountClaim.chosen(context)
-  }
+  package static let native = SessionStyle("native", scopes: .user, hasAccountClaims: true)
 }
 
 /// Whether a refresh token is replaced when it is used.
@@ -86,6 +87,8 @@ package struct SessionSettings: RecordPart {
   let mfaIssuer: String
   package let accessTokenLifetime: Duration
   let accessTokenClaims: Set<AccountClaim>
+  /// Whether tokens have the claim `ver`.
+  package let tokensHaveVersions: Bool
   /// How long a session lasts after its creation or last refresh.
   package let sessionLifetime: Duration
   /// How long a session lasts, however often it is refreshed; nil for no limit.
@@ -117,6 +120,11 @@ package struct SessionSettings: RecordPart {
       "access_token_claims",
       "claims about the account in access tokens: email, email_verified and anonymous, as they were "
         + "when the token was signed"
+    )
+    tokensHaveVersions = read.flag(
+      "token_versions", false, safe: false,
+      "whether access tokens and ID tokens have the claim ver, with the versions of the profile and the "
+        + "documents that the user may see"
     )
     let idle = read.duration(
       "session_days", .days, 1...3_650, 60, "days a session lasts after its last refresh"

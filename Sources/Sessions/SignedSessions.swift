@@ -18,9 +18,10 @@ extension Sessions {
   package static func accessToken(
     as style: SessionStyle, _ context: RequestContext
   ) async throws(Failure) -> String {
-    try await context.tokens.token(
+    let account = try await AccountClaim.claims(chosen: style.hasAccountClaims, context)
+    return try await context.tokens.token(
       of: context.principal, lifetime: context.app.sessionSettings.accessTokenLifetime,
-      style.claims(context)
+      style.claims(context) + account
     )
   }
 

@@ -11,7 +11,7 @@ struct SessionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "session",
     abstract: "Sessions: where users are signed in.",
-    subcommands: [List.self, End.self, EndAll.self]
+    subcommands: [List.self, End.self, EndAll.self, Undo.self]
   )
 
   struct List: ParsableCommand {

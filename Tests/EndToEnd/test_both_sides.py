@@ -66,6 +66,33 @@ class BothSides(Case):
         self.assertNotIn("conflict", answer.json)
         self.assertNotIn("conflict", self.write("PATCH", {"size": 2}, 200, 2, **PREFER).json)
 
+    def test_an_update_with_operators_has_both_sides(self):
+        path = "custom-data"
+        self.write("PUT", {"level": 1, "items": ["axe"], "name": "Ada"}, 200, path=path)
+        self.write("PATCH", {"level": 5, "name": "Grace"}, 200, path=path)
+
+        def refused(update, version=1, **more):
+            body = {"update": update, **more}
+            return self.refused("POST", body, version, path=f"{path}/update")
+
+        self.assertEqual(refused({"$push": {"items": "rope"}, "$inc": {"level": 1}}), {
+            "base": {"level": 1, "items": ["axe"], "name": "Ada"},
+            "theirs": {"level": 5, "items": ["axe"], "name": "Grace"},
+            "mine": {"level": 2, "items": ["axe", "rope"], "name": "Ada"},
+            "merged": {"level": 2, "items": ["axe", "rope"], "name": "Grace"},
+            "conflicts": ["/level"]})
+        # The filter does not match the base, so nothing changes.
+        sides = refused({"$set": {"name": "Eve"}}, filter={"level": 5})
+        self.assertEqual((sides["mine"], sides["merged"]), (sides["base"], sides["theirs"]))
+        # An update that fails on the base.
+        sides = refused({"$push": {"level": 1}})
+        self.assertEqual((sides["mine"], sides["merged"], sides["conflicts"]), (None, None, None))
+        sides = refused({"$set": {"name": "Eve"}}, 0, upsert=True)
+        self.assertEqual((sides["base"], sides["mine"]["name"]), ({}, "Eve"))
+        self.assertEqual(refused({"$set": {"name": "Eve"}}, 0)["mine"], {})
+        sides = refused({"$set": {"name": "Eve"}}, 9)
+        self.assertEqual((sides["base"], sides["mine"], sides["merged"]), (None, None, None))
+
     def test_a_long_document_is_left_out(self):
         self.write("PUT", {"text": "x" * 300_000}, 200, path="custom-data")
         self.assertIsNone(self.refused("PATCH", {"a": 1}, 7, path="custom-data"))

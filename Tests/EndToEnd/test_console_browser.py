@@ -9,6 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 import parra
 from app_services import App
+from asking import JSON
 from authenticator import Authenticator
 from console import PASSWORD, ConsoleCase
 from hosted_browser import BrowserCase
@@ -228,8 +229,12 @@ class Views(ConsoleBrowserCase):
         user = grant["user_id"]
         [session] = self.site.dossier("api", "GET", f"/v1/users/{user}/sessions")
         device = session["device_id"]
-        self.site.dossier("api", "PATCH", f"/v1/users/{user}", "-", given='{"blocked":true}')
         self.settings(document_versions_kept=5)
+        body = {"w" * 200: ["x" * 300], "n": 1}
+        self.expect(self.site.request(
+            "PUT", "/v1/me/metadata", body, JSON, grant["access_token"]), 200)
+        self.site.dossier("api", "PATCH", f"/v1/users/{user}/metadata", "-", given='{"n": 2}')
+        self.site.dossier("api", "PATCH", f"/v1/users/{user}", "-", given='{"blocked":true}')
         for number in range(2):
             self.site.dossier("api", "PUT", f"/v1/users/{user}/custom-data", "-", given=json.dumps(
                 {"number": number, "w" * 200: ["x" * 300]}))
@@ -242,6 +247,7 @@ class Views(ConsoleBrowserCase):
                      f"/users/{user}/custom-data", f"/users/{user}/custom-data/versions",
                      f"/users/{user}/custom-data/versions/1", f"/users/{user}/properties",
                      f"/users/{user}/sign-in", f"/users/{user}/sessions",
+                     f"/users/{user}/sessions/{session['id']}/undo",
                      f"/users/{user}/devices", f"/devices/{device}", f"/users/{user}/roles",
                      f"/users/{user}/applications",
                      f"/users/{user}/history", f"/users/{user}/delete", f"/users/{user}/merge",

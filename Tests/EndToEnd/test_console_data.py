@@ -4,6 +4,7 @@ import json
 import re
 import unittest
 
+from asking import JSON
 from console import ConsoleCase
 
 
@@ -102,6 +103,42 @@ class Documents(ConsoleCase):
         page = self.visitor.submit(f"/versions/{number}")
         self.assertIn("is restored as a new version", page.text)
         self.assertEqual(self.stored("custom-data"), {"level": 0})
+
+    def test_the_writes_of_a_session_are_undone(self):
+        self.settings(document_versions_kept=5)
+        email = self.own_email()
+        grants = [self.expect(self.register(email), 201).json]
+        grants.append(self.expect(self.login(email), 200).json)
+        user = grants[0]["user_id"]
+        session = next(one["id"] for one in self.me(grants[1], "/sessions").json if one["current"])
+        for grant, body in [(grants[0], {"a": "old", "b": 1}), (grants[1], {"a": "<b>new", "b": 2}),
+                            (grants[0], {"a": "<b>new", "b": 3})]:
+            self.expect(self.site.request(
+                "PUT", "/v1/me/metadata", body, JSON, grant["access_token"]), 200)
+        path = f"/console/default/users/{user}"
+        page = self.visitor.open(f"{path}/sessions")
+        self.assertIn(f"{path}/sessions/{session}/undo", page.body.decode())
+        page = self.visitor.open(f"{path}/history")
+        self.assertIn("Undo what this session changed", page.text)
+        undo = f"{path}/sessions/{session}/undo"
+        # The role support sees the changes.
+        support = self.administrator("support")
+        page = support.open(undo)
+        self.assertIn("<b>new", page.text)
+        self.assertNotIn("Undo these changes", page.text)
+        self.assertEqual(self.administrator("viewer").open(undo).status, 403)
+        page = self.visitor.open(undo)
+        self.assertIn("Conflicts", page.text)
+        stale = json.dumps({"a": "<b>new", "b": 4})
+        self.site.dossier("api", "PUT", f"/v1/users/{user}/metadata", "-", given=stale)
+        page = self.visitor.submit("/undo")
+        self.assertEqual(page.status, 412)
+        self.assertIn("Check the changes again", page.text)
+        page = self.visitor.submit("/undo", **{"conflict:metadata:0": "true"})
+        self.assertIn("The writes of the session are undone.", page.text)
+        self.assertEqual(self.site.dossier("api", "GET", f"/v1/users/{user}/metadata"),
+                         {"a": "old", "b": 1})
+        self.assertEqual(self.visitor.open(f"{path}/sessions/{'f' * 24}/undo").status, 404)
 
     def test_without_stored_versions_the_page_leads_to_the_setting(self):
         page = self.visitor.open(f"{self.path}/metadata/versions")

@@ -58,6 +58,26 @@ class DocumentsTogether(Administration):
         self.assertEqual(self.put(mixed), {"metadata": {"version": 2}, "app_metadata": {"version": 2}})
         self.assertEqual(self.stored()["custom-data"][1], 1)
 
+    def test_a_refusal_has_both_sides_of_each_stale_document(self):
+        self.site.dossier("app", "set", "document_versions_kept=5")
+        self.addCleanup(self.site.dossier, "app", "set", "document_versions_kept=null")
+        for metadata in [{"a": 1, "b": 1}, {"a": 2, "b": 1}]:
+            path = f"/v1/users/{self.user}/metadata"
+            self.expect(self.site.request("PUT", path, metadata, JSON, self.keys[0]), 200)
+        body = {"metadata": {"document": {"a": 1, "b": 3}, "version": 1},
+                "custom_data": {"document": {"n": 1}, "version": 0},
+                "app_metadata": {"document": {"plan": "pro"}, "version": 7}}
+        headers = {"Prefer": "return=conflict"}
+        refused = self.put(body, 412, "precondition_failed", headers=headers)
+        self.assertEqual(refused["conflict"], {
+            "metadata": {
+                "base": {"a": 1, "b": 1}, "theirs": {"a": 2, "b": 1}, "mine": {"a": 1, "b": 3},
+                "merged": {"a": 2, "b": 3}, "conflicts": [], "current_version": 2},
+            "app_metadata": {"base": None, "theirs": {}, "mine": {"plan": "pro"}, "merged": None,
+                             "conflicts": None, "current_version": 0}})
+        self.assertEqual(len(refused["errors"]), 2)
+        self.assertNotIn("conflict", self.put(body, 412, "precondition_failed"))
+
     def test_errors_name_the_document_and_the_place(self):
         app = {"required": ["plan"], "properties": {"plan": {"type": "string"}}}
         schemas = {"metadata": {"properties": {"theme": {"enum": ["dark"]}}}, "app-metadata": app}

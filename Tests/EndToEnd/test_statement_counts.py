@@ -9,7 +9,7 @@ import unittest
 from asking import JSON, MERGE
 from hosted import PASSWORD
 from machine import wait_until
-from openid import FORM, Party
+from openid import FORM, Party, claims
 from parra import Client
 from test_auth0 import Auth0Case
 
@@ -95,6 +95,26 @@ class StatementCounts(Auth0Case):
         tokens = self.checked(10, lambda mark: party.exchange(code, headers=mark)).json
         self.checked(4, lambda mark: party.token(
             grant_type="refresh_token", refresh_token=tokens["refresh_token"], headers=mark))
+
+    def test_versions_in_tokens_of_clients_cost_no_statement(self):
+        self.site.dossier("app", "set", "token_versions=true")
+        self.addCleanup(self.site.dossier, "app", "set", "token_versions=null")
+        party = Party(self, self.page, scope="openid offline_access")
+        self.sign_in(party.path)
+        code = party.code(self.visitor.page)
+        tokens = self.checked(10, lambda mark: party.exchange(code, headers=mark)).json
+        tokens = self.checked(4, lambda mark: party.token(
+            grant_type="refresh_token", refresh_token=tokens["refresh_token"], headers=mark)).json
+        for token in ["access_token", "id_token"]:
+            self.assertEqual(claims(tokens[token])["ver"].keys(),
+                             {"profile", "metadata", "app_metadata", "custom_data"})
+        # Of others, one, which also has the claims about the account.
+        grant = self.expect(self.login()({}), 200).json
+        for more in [[], ["access_token_claims=email"]]:
+            self.site.dossier("app", "set", *more) if more else None
+            grant = self.checked(2, lambda mark: self.post(
+                "/v1/token/refresh", {"refresh_token": grant["refresh_token"]}, headers=mark)).json
+        self.site.dossier("app", "set", "access_token_claims=null")
 
     # The APIs
 

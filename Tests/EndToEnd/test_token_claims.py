@@ -57,6 +57,44 @@ class Claims(Administration):
         services = App(self.site, "claims-chosen").log_in("anon-user")
         self.assertFalse(set(chosen) & set(claims_of_services(services.access)))
 
+    def test_tokens_have_the_versions_of_what_users_may_see(self):
+        self.add("claims-versions", token_versions=True, app_services_collection=COLLECTION)
+        grant = self.ask("/v1/register", {"email": "ver@example.com", "password": "correct horse"},
+                         status=201)
+
+        def seen():
+            grant.update(self.ask("/v1/token/refresh", {"refresh_token": grant["refresh_token"]}))
+            return claims(grant["access_token"])["ver"]
+
+        def write(method, path, body=None):
+            self.expect(self.site.request(
+                method, f"/v1/me/{path}", body, self.app, grant["access_token"]),
+                200 if body is not None else 204)
+
+        first = claims(grant["access_token"])["ver"]
+        self.assertEqual(first, {"profile": first["profile"], "metadata": 0, "app_metadata": 0,
+                                 "custom_data": 0})
+        write("PUT", "metadata", {"a": 1})
+        write("PUT", "metadata", {"a": 2})
+        write("PUT", "custom-data", {"a": 1})
+        self.assertEqual(seen(), {**first, "metadata": 2, "custom_data": 1})
+        # The numbers are those of the changes.
+        changes = self.site.get("/v1/me/changes", token=grant["access_token"], headers=self.app).json
+        cursor = changes["cursor"]
+        write("DELETE", "custom-data")
+        changed = self.site.get(f"/v1/me/changes?since={cursor}", token=grant["access_token"],
+                                headers=self.app).json["changed"]
+        self.assertEqual(seen()["custom_data"], changed["custom_data"]["version"])
+        self.assertEqual(seen()["custom_data"], 0)
+        write("PUT", "custom-data", {"a": 1})
+        self.assertEqual(seen()["custom_data"], 3)
+        self.site.dossier("app", "set", "--app", "claims-versions", "app_metadata_readable=false",
+                          "custom_data_readable=false", "access_token_claims=email")
+        self.assertEqual(seen(), {"profile": first["profile"], "metadata": 2})
+        self.assertEqual(claims(grant["access_token"])["email"], "ver@example.com")
+        services = App(self.site, "claims-versions").log_in("anon-user")
+        self.assertEqual(claims_of_services(services.access)["ver"].keys(), {"profile", "metadata"})
+
     def test_invalid_claims_are_refused(self):
         self.add("claims-set")
         for value in ["email,nickname", "phone", "true", '["email", 1]', '{"email": true}']:

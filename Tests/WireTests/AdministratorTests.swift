@@ -72,6 +72,7 @@ import WireKit
       GET /v1/users/{user}/custom-data
       GET /v1/users/{user}/custom-data/versions
       GET /v1/users/{user}/custom-data/versions/{version}
+      GET /v1/users/{user}/sessions/{session}/changes
       GET /v1/users/{user}/properties
       GET /v1/users/{user}/properties/{key}
       PATCH /v1/users/{user}
@@ -108,6 +109,7 @@ import WireKit
       PUT /v1/users/{user}/custom-data
       PATCH /v1/users/{user}/custom-data
       DELETE /v1/users/{user}/custom-data
+      POST /v1/users/{user}/sessions/{session}/undo
       POST /v1/users/{user}/custom-data/update
       PUT /v1/users/{user}/properties
       PATCH /v1/users/{user}/properties

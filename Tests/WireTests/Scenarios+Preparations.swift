@@ -2,6 +2,7 @@ import Crypto
 import EventLoop
 import FoundationEssentials
 import HTTP
+import JSON
 
 extension Scenario {
   init(_ route: String, _ status: Int, _ prepare: @escaping Preparation) {
@@ -65,6 +66,13 @@ extension Scenario {
       guard reply.status < 300 else { throw Unexpected(reply: reply, wanted: "a stored \(name)") }
       return [:]
     }
+  }
+
+  /// Metadata in version 1, which the session `session` has written.
+  static let written: Preparation = {
+    try await $0.expect(200, $0.asUser(.put, "/v1/me/metadata", #"{"a":1}"#))
+    let sessions = try await $0.expect(200, $0.asUser(.get, "/v1/me/sessions"))
+    return ["session": sessions.json.array?.first?["id"]?.string ?? ""]
   }
 
   /// Sets a schema of metadata.

@@ -141,6 +141,9 @@ extension Scenario {
         let sessions = try await $0.expect(200, $0.asUser(.get, "/v1/me/sessions"))
         return ["session": sessions.json.array?.first?["id"]?.string ?? ""]
       },
+      Scenario("GET \(prefix)/sessions/{session}/changes", 200, written),
+      Scenario(
+        "POST \(prefix)/sessions/{session}/undo", 200, #"{"metadata":{"version":1}}"#, written),
     ]
   }
 

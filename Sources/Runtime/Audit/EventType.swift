@@ -130,6 +130,7 @@ extension EventType {
     "user_merge": .type(.userMerged), "merge_undo": .type(.userUpdated),
     "user_export": .unpublished(reading), "user_roles_change": .unpublished(permission),
     "user_permissions_change": .unpublished(permission), "data_change": .change,
+    "session_undo": .unpublished("the change of each document is published"),
     "user_view": .unpublished(reading), "user_search": .unpublished(reading),
     "support_code_make": .unpublished(reading),
     "support_session": .unpublished("it is a session of support"),

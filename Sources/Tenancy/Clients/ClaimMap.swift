@@ -108,7 +108,7 @@ extension ClaimMap {
     "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture", "website",
     "email", "email_verified", "gender", "birthdate", "zoneinfo", "locale", "phone_number",
     "phone_number_verified", "address", "updated_at", "permissions", "gty", "events", "org_id",
-    "org_name", "session_expiry",
+    "org_name", "session_expiry", "ver",
   ]
 
   /// Returns whether a claim is named by a URL of auth0.com, which SDKs of that service read.

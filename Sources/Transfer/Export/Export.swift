@@ -208,10 +208,10 @@ package enum ExportQueries {
       select count(*) filter (where not is_included) as left_out,
         coalesce(json_agg(json_build_object(
           'kind', kind, 'version', version, 'changed_at', changed_at, 'actor', actor,
-          'deleted', body is null, 'body', case when is_included then body end,
+          'session_id', session_id, 'deleted', body is null, 'body', case when is_included then body end,
           'body_left_out', not is_included) order by kind, version), '[]') as listed
       from (
-        select t.kind, t.version, t.changed_at, t.actor, t.body,
+        select t.kind, t.version, t.changed_at, t.actor, t.session_id, t.body,
           coalesce(sum(octet_length(body::text)) over (order by changed_at desc, kind),
           0) <= 8388608 as is_included
         from document_versions t where t.user_id = $1
