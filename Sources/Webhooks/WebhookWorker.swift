@@ -310,7 +310,8 @@ import Tenancy
     if result.outcome == .delivered {
       report(.delivered)
       let minute = now.later(by: .seconds(-60))
-      let succeeded = PendingQuery(WebhookQueries.succeed, webhook.key, now, minute)
+      let succeeded = PendingQuery(
+        WebhookQueries.succeed, webhook.key, now, minute, WebhookSchedule.failuresOfFailing)
       _ = try await run { () async throws(DatabaseError) in
         try await database.answers(to: [recorded, succeeded], on: .exclusive)
       }
@@ -336,15 +337,27 @@ import Tenancy
     if failures.count >= WebhookSchedule.failuresOfFailing {
       pause = max(pause ?? .zero, WebhookSchedule.probePause(after: failures.count))
     }
-    guard let pause else { return }
+    var calls: [PendingQuery] = []
+    if let pause {
+      calls.append(PendingQuery(WebhookQueries.hold, webhook.key, now.later(by: pause)))
+    }
+    if failures.count >= WebhookSchedule.failuresOfFailing, failures.noticeDueAt == nil {
+      let first = failures.since.later(by: WebhookNotices.patience)
+      calls.append(PendingQuery(WebhookNoticeQueries.plan, webhook.key, first))
+    }
+    guard !calls.isEmpty else { return }
     _ = try await run { () async throws(DatabaseError) in
-      try await database.write(WebhookQueries.hold, webhook.key, now.later(by: pause))
+      try await database.answers(to: calls, on: .exclusive)
     }
   }
 
   private func disable(
     _ webhook: Webhook, _ reason: String, _ context: RequestContext
   ) async throws(Failure) {
+    // Before, so that the email is not lost if this worker dies.
+    _ = try await run { () async throws(DatabaseError) in
+      try await database.write(WebhookNoticeQueries.disable, webhook.key, .now)
+    }
     let patch = RecordPatch(JSONObject([("enabled", false)]))
     do throws(Failure) {
       _ = try await WebhookRecord.table.change(
