@@ -12,8 +12,35 @@ extension Record {
   package static var made: Shape {
     guard let shownOnce else { return shape }
     let secret = Shape.text.saying(shownOnce).like(.string(Example.secretOfClient))
-    return Shape.object(members: members, optional: [(key: "secret", value: secret)])
-      .named("\(words.type)WithSecret", "\(words.meaning) With its new secret.")
+    return Shape.object(
+      members: members, optional: [(key: "secret", value: secret)] + extras(in: .write)
+    )
+    .named("\(words.type)WithSecret", "\(words.meaning) With its new secret.")
+  }
+
+  /// The record in the response to a change.
+  package static var changed: Shape {
+    guard let extra = extras.first(where: { $0.place == .write }) else { return shape }
+    return Shape.object(members: members, optional: extras(in: .write))
+      .named("\(words.type)With\(extra.noun)", "\(words.meaning) After a change.")
+  }
+
+  /// The record in the response to a read of it alone.
+  package static var read: Shape {
+    guard let extra = extras.first(where: { $0.place == .read }) else { return shape }
+    return Shape.object(members: members + extras(in: .read))
+      .named("\(words.type)With\(extra.noun)", "\(words.meaning) With its present state.")
+  }
+
+  private static func extras(in place: ExtraMember.Place) -> [(key: String, value: Shape)] {
+    extras.filter { $0.place == place }.map { extra in
+      let shape =
+        switch extra.kind {
+        case .time: Shape.time(Example.appMade)
+        case .seconds: Shape.count.like(0)
+        }
+      return (key: extra.name, value: shape.saying(extra.meaning))
+    }
   }
 
   private static var members: [(key: String, value: Shape)] {

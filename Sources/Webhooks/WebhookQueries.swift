@@ -96,6 +96,19 @@ package enum WebhookQueries {
     "webhooks.feeds",
     "select feed_id, last_position from event_feeds where feed_id = any ($1::text[])")
 
+  /// Returns the positions of some webhooks, and the times of their oldest waiting events, of all
+  /// shards.
+  ///
+  /// Served by the primary key and `webhook_deliveries_by_state`.
+  package static let lags = Statement<WebhookLag, TextArray>(
+    "webhooks.lags",
+    """
+    select p.webhook_id, p.position, (
+      select d.at from webhook_deliveries d
+      where d.webhook_id = p.webhook_id and d.state = 'waiting' order by d.delivery_id limit 1)
+    from webhook_progress p where p.webhook_id = any ($1::text[])
+    """)
+
   package static let begin = Statement<NoRow, String, Int>(
     "webhooks.begin",
     """

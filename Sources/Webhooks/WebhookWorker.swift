@@ -23,6 +23,7 @@ import Tenancy
   private var nextUsers: [String: String] = [:]
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
+  private var nextMeasurement: UInt64 = 0
   /// Whether the last pass has failed, which is reported once.
   private var isAway = false
 
@@ -33,6 +34,8 @@ import Tenancy
     case delivered
     case failed
     case disabled(String)
+    /// The lags of enabled webhooks, some time after those before.
+    case lags([WebhookLag])
     /// Deliveries have to wait.
     case outage(String)
   }
@@ -48,6 +51,8 @@ import Tenancy
   private static let longest = Duration.seconds(2)
   /// The pause while no app has a webhook.
   private static let unused = Duration.seconds(10)
+  /// The pause between two measurements of the lags.
+  private static let measured = Duration.seconds(10)
 
   package init(_ dependencies: Dependencies, report: @escaping @EventLoop (Report) -> Void) {
     (self.dependencies, self.report) = (dependencies, report)
@@ -63,12 +68,14 @@ import Tenancy
         isAwake = false
         let webhooks = await webhooks()
         guard !webhooks.isEmpty else {
+          report(.lags([]))
           await rest(for: Self.unused)
           continue
         }
         do throws(Failure) {
           guard database.isReady else { throw .databaseUnavailable }
           let count = try await pass(webhooks)
+          try await measure(webhooks)
           isAway = false
           pause = count > 0 ? Self.shortest : min(pause * 2, Self.longest)
         } catch {
@@ -104,6 +111,17 @@ import Tenancy
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(Failure) -> Value {
     do throws(DatabaseError) { return try await body() } catch { throw Failure(error) }
+  }
+
+  /// Reports the lags, if the last report is some time ago.
+  private func measure(_ webhooks: [Webhook]) async throws(Failure) {
+    guard EventLoop.now() >= nextMeasurement else { return }
+    nextMeasurement = EventLoop.now() &+ Self.measured.nanoseconds
+    report(
+      .lags(
+        try await run { () async throws(DatabaseError) in
+          try await WebhookLag.all(of: webhooks, database)
+        }))
   }
 
   // MARK: One pass
@@ -180,8 +198,7 @@ import Tenancy
     to webhook: Webhook, after position: Int, upTo last: Int
   ) async throws(Failure) -> Int {
     let end = min(last, position + Self.scanned)
-    let types = webhook.eventTypes
-    let names = TextArray(EventType.allCases.filter(types.contains).map(\.rawValue))
+    let names = webhook.typeNames
     return try await run { () async throws(DatabaseError) in
       let events = try await database.write(
         FeedQueries.page, webhook.app, position, end, names, nil, nil, Self.batch)
