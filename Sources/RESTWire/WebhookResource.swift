@@ -77,12 +77,7 @@ import WireKit
       let webhook = try await webhook(call)
       let start = try EventFeed.Start(since, of: webhook.app, call.context)
       var chosen: EventTypes?
-      for (index, type) in (types ?? []).enumerated() {
-        guard let more = EventTypes(matching: type) else {
-          throw .unknownEventType(at: "/types/\(index)")
-        }
-        chosen = (chosen ?? []).union(more)
-      }
+      if let types { chosen = try EventTypes(named: types) }
       let replay = try await Webhooks.replay(
         from: start, types: chosen, to: webhook, call.context)
       let body: JSON = [
