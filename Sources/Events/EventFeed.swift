@@ -75,6 +75,10 @@ package enum EventFeed {
       }
       since = cursor.position
     }
+    // A poll without news, which is frequent, needs no more.
+    guard since < last else {
+      return Page(events: [], next: EventCursor(since, of: feed), hasMore: false)
+    }
     let names = filter.types.map { types in
       TextArray(EventType.allCases.filter(types.contains).map(\.rawValue))
     }
