@@ -1,9 +1,7 @@
 """Webhooks: signatures, order, attempts, rotation, replay, and hostile receivers and URLs."""
 
 import base64
-import datetime
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -11,7 +9,6 @@ import sys
 import threading
 
 from asking import MERGE
-from console import ConsoleCase
 from machine import TOOLS_FOLDER, new_folder, wait_until
 from receiver import Receiver, make_certificate, own_address
 from test_events import EventCase
@@ -321,45 +318,6 @@ class Deliveries(WebhookCase):
         run = self.command("replay", webhook, "--since", "oldest", check=False)
         self.assertIn("Wait for the number of seconds", run.stderr)
 
-    def test_the_lag_counts_events_that_wait_or_have_no_delivery(self):
-        headers = self.app("lagging")
-        webhook = self.webhook(types="user.*")
-        self.sign_up("lagging-first", headers)
-        self.got("user.created")
-        wait_until(lambda: self.command("show", webhook)["lag_seconds"] == 0)
-        self.receiver.answer = lambda _: (503, {}, b"later")
-        self.sign_up("lagging-second", headers)
-        self.got("user.created", "user.created")
-        self.site.sql("update webhook_deliveries set at = at - interval '2 hours' "
-                      f"where state = 'waiting' and {self.waiting()}")
-
-        def lag():
-            return self.command("show", webhook)["lag_seconds"]
-
-        self.assertGreaterEqual(lag(), 7_200)
-
-        def metric():
-            text = self.site.get("/metrics").body.decode()
-            found = re.search(r'dossier_webhook_lag_seconds\{app="lagging",webhook="%s"\} (\d+)'
-                              % webhook["id"], text)
-            return int(found[1]) if found else 0
-
-        wait_until(lambda: metric() >= 7_200)
-        # A disabled webhook has an event without a delivery.
-        self.receiver.answer = self.receiver.accept
-        self.hurry()
-        wait_until(lambda: lag() == 0)
-        self.command("set", webhook, "enabled=false")
-        self.sign_up("lagging-third", headers)
-        wait_until(lambda: self.site.sql(
-            "select count(*) from feed_events join apps on feed_id = app_id "
-            "where name = 'lagging' and type = 'user.created'") == "3")
-        self.site.sql("update feed_events set at = at - interval '3 hours' where position = ("
-                      "select max(position) from feed_events f join apps on feed_id = app_id "
-                      "where name = 'lagging' and type = 'user.created') and type = 'user.created' "
-                      "and feed_id = (select app_id from apps where name = 'lagging')")
-        self.assertGreaterEqual(lag(), 10_800)
-
     def test_an_app_has_a_limited_number(self):
         headers = self.app("limited")
         for number in range(20):
@@ -393,38 +351,6 @@ class Deliveries(WebhookCase):
                 self.assertIn(answer.status, (status, 401), (method, route, answer.body))
             answer = self.site.request(method, route, body, {**others, **kind}, self.operator)
             self.expect(answer, 404)
-
-
-class Starting(WebhookCase):
-    """Workers know a change of a webhook after a while."""
-
-    FURTHER = {"DOSSIER_APP_CACHE_TTL_MS": "7000"}
-
-    def starts(self, request, status):
-        """Sends a request. Tests that the answer has the time twice the setting later."""
-        before = datetime.datetime.now(datetime.timezone.utc)
-        answer = self.expect(request(), status).json
-        after = datetime.datetime.now(datetime.timezone.utc)
-        start = datetime.datetime.fromisoformat(answer["starts_at"])
-        pause = datetime.timedelta(seconds=14)
-        self.assertLessEqual(before + pause, start)
-        self.assertLessEqual(start, after + pause)
-        return answer
-
-    def test_a_new_type_has_the_time_of_its_start(self):
-        headers = self.app("starting")
-        body = {"url": f"{self.receiver.url}/starting", "types": ["user.created"]}
-        made = self.starts(lambda: self.post(
-            "/v1/webhooks", body, headers=headers, token=self.operator), 201)
-        path = f"/v1/webhooks/{made['id']}"
-
-        def patch(body):
-            return self.site.request("PATCH", path, body, {**headers, **MERGE}, self.operator)
-
-        self.starts(lambda: patch({"types": ["metadata.changed"]}), 200)
-        self.assertNotIn("starts_at", self.expect(patch({"description": "x"}), 200).json)
-        read = self.site.request("GET", path, None, headers, self.operator)
-        self.assertNotIn("starts_at", self.expect(read, 200).json)
 
 
 class Hostile(WebhookCase):
@@ -530,86 +456,3 @@ class Internal(WebhookCase):
         result = self.command("test", webhook)
         self.assertEqual((result["error"], result["status"]), ("address_not_allowed", None))
         self.assertEqual(self.receiver.messages, [])
-
-
-class Console(WebhookCase, ConsoleCase):
-    FURTHER = ConsoleCase.SETTINGS
-
-    def test_an_administrator_looks_after_a_webhook(self):
-        self.name = "console"
-        visitor = self.administrator("admin", "--app", "default")
-        visitor.open("/console/default/webhooks")
-        self.assertIn("This app has no webhooks.", visitor.page.text)
-        visitor.open("/console/default/webhooks/new")
-        page = visitor.submit("/new", url="https://127.0.0.1/", types="user.*")
-        self.assertEqual(page.status, 422, page.text)
-        self.assertIn("not one of the internet", page.text)
-        page = visitor.submit("/new", url=f"{self.receiver.url}/console", types="user.*")
-        self.assertIn("whsec_", page.text)
-        path = page.path.split("?")[0]
-        page = visitor.open(path)
-        self.assertNotIn("whsec_", page.text)
-        self.assertIn("Active", page.text)
-        page = visitor.submit("/test")
-        self.assertIn("The test has arrived: status 200", page.text)
-        self.got("webhook.test")
-        self.user()
-        self.got("webhook.test", "user.created")
-        wait_until(lambda: "Delivered" in visitor.open(path).text)
-        self.assertIn("user.created", visitor.page.text)
-        self.receiver.answer = lambda _: (503, {}, b"")
-        visitor.open(path)
-        self.assertIn("The test has failed: status 503", visitor.submit("/test").text)
-        page = self.confirmed(visitor, f"{path}/secret")
-        self.assertIn("The key before signs too for 24 hours.", page.text)
-        self.assertIn("whsec_", page.text)
-        page = visitor.open("/console/default/webhooks")
-        self.assertIn(f"{self.receiver.url}/console", page.text)
-
-    def test_an_administrator_sends_events_again(self):
-        headers = self.app("again")
-        webhook = self.webhook(types="user.*")
-        self.sign_up("again-first", headers)
-        first = self.got("user.created")[0]
-        wait_until(lambda: self.deliveries(webhook, state="delivered"))
-        visitor = self.administrator("admin", "--app", "again")
-        path = f"/console/again/webhooks/{webhook['id']}"
-        visitor.open(path)
-        page = visitor.submit("/retry")
-        self.assertIn("The delivery is sent again: user.created", page.text)
-        again = self.got("user.created", "user.created")
-        self.assertEqual(again[1].id, first.id)
-        self.shows(visitor.open(f"{path}/replay"), f"Replay to {self.receiver.url}/again")
-        self.assertIn("The receiver gets all events since the day again", visitor.page.text)
-        page = visitor.submit("/replay", since="")
-        self.assertEqual((page.status, page.errors), (422, ["Choose a day."]))
-        page = visitor.submit("/replay", since="2020-01-31")
-        self.assertIn("Events of that time were removed", page.text)
-        today = self.site.sql("select (now() at time zone 'UTC')::date - 1")
-        visitor.open(f"{path}/replay")
-        page = visitor.submit("/replay", since=today)
-        self.assertIn("Events to send again: 1.", page.text)
-        again = self.got("user.created", "user.created", "user.created")
-        self.assertEqual(again[2].id, first.id)
-        actions = [event["action"] for event in self.site.dossier("audit", "--app", "again")]
-        self.assertLessEqual({"webhook_retry", "webhook_replay"}, set(actions))
-
-    def test_only_those_who_may_change_a_webhook_see_the_path_of_its_url(self):
-        self.app("veiled")
-        webhook = self.webhook(url=f"{self.receiver.url}/hidden-path?key=hidden-query")
-        self.command("set", webhook, f"url={self.receiver.url}/hidden-other?key=hidden-query")
-        self.command("delete", webhook, "--yes", output="text")
-        path = f"/console/veiled/webhooks/{webhook['id']}"
-        for role in ("viewer", "support", "admin", "owner"):
-            with self.subTest(role):
-                visitor = self.administrator(role, "--app", "veiled")
-                page = visitor.open("/console/veiled/audit?action=webhook_*")
-                self.assertIn(self.receiver.url, page.text)
-                sees = role in ("admin", "owner")
-                for word in (b"hidden-path", b"hidden-other", b"hidden-query"):
-                    self.assertEqual(word in page.body, sees, (role, word))
-                page = visitor.open("/console/veiled/webhooks")
-                self.assertEqual(page.status, 200 if sees else 403, page.text)
-                for further in ("", "/replay", "/secret"):
-                    page = visitor.open(path + further)
-                    self.assertEqual(page.status, 404 if sees else 403, (role, further, page.text))
