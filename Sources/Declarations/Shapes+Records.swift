@@ -5,35 +5,20 @@ package import Records
 extension Record {
   /// The record in a response.
   package static var shape: Shape {
-    Shape.object(members: members).named(words.type, words.meaning)
+    Shape.object(members: members, optional: further).named(words.type, words.meaning)
   }
 
   /// The record in the response to its creation, which has a secret that the server made.
   package static var made: Shape {
     guard let shownOnce else { return shape }
     let secret = Shape.text.saying(shownOnce).like(.string(Example.secretOfClient))
-    return Shape.object(
-      members: members, optional: [(key: "secret", value: secret)] + extras(in: .write)
-    )
-    .named("\(words.type)WithSecret", "\(words.meaning) With its new secret.")
+    return Shape.object(members: members, optional: [(key: "secret", value: secret)] + further)
+      .named("\(words.type)WithSecret", "\(words.meaning) With its new secret.")
   }
 
-  /// The record in the response to a change.
-  package static var changed: Shape {
-    guard let extra = extras.first(where: { $0.place == .write }) else { return shape }
-    return Shape.object(members: members, optional: extras(in: .write))
-      .named("\(words.type)With\(extra.noun)", "\(words.meaning) After a change.")
-  }
-
-  /// The record in the response to a read of it alone.
-  package static var read: Shape {
-    guard let extra = extras.first(where: { $0.place == .read }) else { return shape }
-    return Shape.object(members: members + extras(in: .read))
-      .named("\(words.type)With\(extra.noun)", "\(words.meaning) With its present state.")
-  }
-
-  private static func extras(in place: ExtraMember.Place) -> [(key: String, value: Shape)] {
-    extras.filter { $0.place == place }.map { extra in
+  /// The members that only some responses have.
+  private static var further: [(key: String, value: Shape)] {
+    extras.map { extra in
       let shape =
         switch extra.kind {
         case .time: Shape.time(Example.appMade)

@@ -80,14 +80,14 @@ import WireKit
         return response
       }.needing(right, stepUp: right != nil),
       Operation(
-        .get, one, access: .operator, versions: .read, gives: [.ok(R.read)],
+        .get, one, access: .operator, versions: .read, gives: [.ok(R.shape)],
         refuses: [R.missing], summary: "Read the \(words.one)"
       ) { (call) async throws(Failure) in
         response(.ok, try await R.find(key(in: call), of: app(of: call), call.context))
       }.needing(right),
       Operation(
         .patch, one, access: .operator, takes: .body(.mergePatch(limit: bodyLimit), R.patch),
-        versions: .write, gives: [.ok(R.changed)], refuses: [R.missing, R.taken] + refused,
+        versions: .write, gives: [.ok(R.shape)], refuses: [R.missing, R.taken] + refused,
         summary: "Change the \(words.one); null resets a member, or removes a member of an object"
       ) { (call) async throws(Failure) in
         let members = try call.json.objectOfBody

@@ -176,23 +176,12 @@ package struct ExtraMember: Sendable {
     case seconds
   }
 
-  package enum Place: Sendable {
-    /// Some creations and changes.
-    case write
-    /// A read of the record alone.
-    case read
-  }
-
   package let name: String
   package let kind: Kind
-  package let place: Place
-  /// The noun in the name of the shape, such as `Lag` in `WebhookWithLag`.
-  package let noun: String
   package let meaning: String
 
-  package init(_ name: String, _ kind: Kind, in place: Place, noun: String, _ meaning: String) {
-    (self.name, self.kind, self.place) = (name, kind, place)
-    (self.noun, self.meaning) = (noun, meaning)
+  package init(_ name: String, _ kind: Kind, _ meaning: String) {
+    (self.name, self.kind, self.meaning) = (name, kind, meaning)
   }
 }
 

@@ -45,12 +45,11 @@ package struct WebhookRecord: OwnedRecord {
 
   package static let extras = [
     ExtraMember(
-      "starts_at", .time, in: .write, noun: "Start",
-      "when all workers know its types; it gets all events of new types from then on, and maybe some "
-        + "before; only if the request names types"),
+      "starts_at", .time,
+      "when all workers know its types, in the answer to a request that names types"),
     ExtraMember(
-      "lag_seconds", .seconds, in: .read, noun: "Lag",
-      "the age of the oldest event that it has still to get; 0 without one"),
+      "lag_seconds", .seconds,
+      "the age of the oldest event that it has still to get, in the answer to a read of it alone"),
   ]
 
   package static let table = RecordTable<WebhookRecord>(
