@@ -254,8 +254,9 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "Encoding", "EventLoop", "Events", "JSON", "Outbound", "Postgres", "Records", "Runtime",
-        "Tenancy", .product(name: "Crypto", package: "swift-crypto"),
+        "Administration", "Delivery", "Encoding", "EventLoop", "Events", "JSON", "Outbound",
+        "Postgres", "Records", "Runtime", "Tenancy",
+        .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain
     ),

@@ -2231,7 +2231,7 @@ CREATE TABLE public.mail_outbox (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     receiver text COLLATE pg_catalog."C",
-    CONSTRAINT mail_outbox_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text, 'revocation'::text]))),
+    CONSTRAINT mail_outbox_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text, 'revocation'::text, 'operation'::text]))),
     CONSTRAINT mail_outbox_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -3306,7 +3306,9 @@ CREATE TABLE public.webhook_progress (
     not_before timestamp with time zone,
     last_success_at timestamp with time zone,
     last_failure_at timestamp with time zone,
-    last_error text
+    last_error text,
+    notice_due_at timestamp with time zone,
+    disabled_at timestamp with time zone
 );
 
 
@@ -3350,6 +3352,20 @@ COMMENT ON COLUMN public.webhook_progress.failing_since IS 'The first of these f
 --
 
 COMMENT ON COLUMN public.webhook_progress.not_before IS 'No attempt begins before this time: the receiver has asked for a pause, or fails. Null for now.';
+
+
+--
+-- Name: COLUMN webhook_progress.notice_due_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_progress.notice_due_at IS 'When administrators get the next email about the failures; null for none. A worker changes it to send the email.';
+
+
+--
+-- Name: COLUMN webhook_progress.disabled_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.webhook_progress.disabled_at IS 'When a worker has disabled the webhook; null if none has, and after an operator has enabled it again.';
 
 
 --
@@ -4341,6 +4357,13 @@ CREATE INDEX webhook_deliveries_ended ON public.webhook_deliveries USING btree (
 --
 
 CREATE INDEX webhook_deliveries_of_user ON public.webhook_deliveries USING btree (webhook_id, user_id, delivery_id) WHERE (state = 'waiting'::text);
+
+
+--
+-- Name: webhook_progress_notice_due; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX webhook_progress_notice_due ON public.webhook_progress USING btree (notice_due_at) WHERE (notice_due_at IS NOT NULL);
 
 
 --

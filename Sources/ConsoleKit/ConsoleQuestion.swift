@@ -20,14 +20,17 @@ package struct ConsoleQuestion {
   /// A text that the administrator types to confirm; nil if a click is enough.
   package let confirmation: String?
   package let commands: [String]
+  /// Further fields of the form.
+  package private(set) var fields: [ConsoleField]
 
   package init(
     title: String, heading: Markup? = nil, section: ConsoleSection, back: ConsoleLink,
-    consequences: [String], button: String, confirmation: String? = nil, commands: [String] = []
+    consequences: [String], button: String, confirmation: String? = nil, commands: [String] = [],
+    fields: [ConsoleField] = []
   ) {
     (self.title, self.heading, self.section, self.back) = (title, heading, section, back)
     (self.consequences, self.button) = (consequences, button)
-    (self.confirmation, self.commands) = (confirmation, commands)
+    (self.confirmation, self.commands, self.fields) = (confirmation, commands, fields)
   }
 
   private static let field = "confirmation"
@@ -38,11 +41,11 @@ package struct ConsoleQuestion {
     page.back = back
     page.mistakes = mistakes
     page.commands = commands
-    let fields = [confirmation.map(Self.field(typing:))]
+    let fields = fields + [confirmation.map(Self.field(typing:))].compactMap(\.self)
     let form = Part.form(
       visit.target(visit.call.pagePath(above: 0)), isWide: true,
       """
-      \(fields.compactMap(\.self).markup(mistakes))\
+      \(fields.markup(mistakes))\
       \(Part.buttons(
         Part.submit(button, .danger), Part.link("Cancel", to: back.path, style: .secondary)))
       """)
@@ -53,6 +56,13 @@ package struct ConsoleQuestion {
       """
     ]
     return page
+  }
+
+  /// Returns the question with the values of a form in its fields.
+  func filled(by form: FormValues) -> ConsoleQuestion {
+    var question = self
+    for index in fields.indices { question.fields[index].value = form[fields[index].name] ?? "" }
+    return question
   }
 
   /// Returns the error of a form that does not confirm; none if it does.
@@ -97,7 +107,7 @@ extension ConsoleVisit {
         return try await ask(visit).page(visit)
       },
       form(pattern, isRecent: isRecent, summary) { (visit, form) async throws(Failure) in
-        let question = try await ask(visit)
+        let question = try await ask(visit).filled(by: form)
         let mistakes = question.mistakes(form)
         guard mistakes.isEmpty else {
           return .refused(question.page(visit, mistakes: mistakes), .unprocessable)
@@ -108,7 +118,8 @@ extension ConsoleVisit {
           guard error.isMendable else { throw error }
           visit.call.failure = error
           return .refused(
-            question.page(visit, mistakes: error.mistakes([])), error.type.status)
+            question.page(visit, mistakes: error.mistakes(question.fields.map(\.name))),
+            error.type.status)
         }
       },
     ]

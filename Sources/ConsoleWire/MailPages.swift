@@ -293,6 +293,7 @@ extension MailKind {
     case .unknown: "The address has no account"
     case .change: "A credential has changed"
     case .code: "A code"
+    case .operation: "A notice to administrators"
     }
   }
 }

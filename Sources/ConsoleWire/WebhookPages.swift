@@ -3,6 +3,7 @@ import ConsolePages
 import Encoding
 import EventLoop
 import HTTP
+import HostedPages
 import JSON
 import Pages
 import Records
@@ -26,7 +27,10 @@ import WireKit
   nonisolated static let routes =
     pages.routes + [
       ConsoleVisit.form(
-        "/console/{app}/webhooks/{record}/test", below: 1, "Send a test event to a webhook", test)
+        "/console/{app}/webhooks/{record}/test", below: 1, "Send a test event to a webhook", test),
+      ConsoleVisit.form(
+        "/console/{app}/webhooks/{record}/deliveries/{delivery}/retry", below: 3,
+        "Send a delivery of a webhook again", retry),
     ]
     + ConsoleVisit.asked(
       "/console/{app}/webhooks/{record}/secret", for: .admin, isRecent: true,
@@ -46,11 +50,58 @@ import WireKit
         path(visit), "The key before signs too for 24 hours.",
         values: [.secret: answer.json["secret"]?.string ?? ""])
     }
+    + ConsoleVisit.asked(
+      "/console/{app}/webhooks/{record}/replay", for: .admin, isRecent: true,
+      "Send the events of a webhook again", ask: askForReplay, replay)
 
   private static func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
 
   private static func path(_ visit: ConsoleVisit, _ rest: String...) -> LocalPath {
     .console([visit.place, ConsoleSection.webhooks.rawValue, id(visit)] + rest)
+  }
+
+  private static func askForReplay(
+    _ visit: ConsoleVisit
+  ) async throws(Failure) -> ConsoleQuestion {
+    let url = try await pages.read(visit).json["url"]?.string ?? ""
+    return ConsoleQuestion(
+      title: "Replay to \(url)", heading: "Replay to \(Part.name(url))", section: .webhooks,
+      back: ConsoleLink(url, to: path(visit)),
+      consequences: [
+        "The receiver gets all events since the day again, with the same ids.",
+        "At most 5,000 events are sent. Events that wait already are not sent twice.",
+      ], button: "Replay",
+      commands: ["dossier webhook replay \(id(visit)) --since DAY --app \(visit.place)"],
+      fields: [
+        ConsoleField(
+          "since", "Since", .day,
+          hint: "From the beginning of this day in UTC, within the retention of the feed.")
+      ])
+  }
+
+  private static func replay(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let since = form.trimmed("since")
+    guard !since.isEmpty else {
+      throw .invalid([FieldError("/since", "missing", "Choose a day.")])
+    }
+    var request = ConsoleRequest(.post, "webhooks", id(visit), "replay")
+    request.body = ["since": .string(since)]
+    let answer = try await visit.send(request).json
+    let count = answer["deliveries"]?.number?.text ?? "0"
+    let rest = answer["more"] == true ? " There are more: replay from a later day." : ""
+    return .done(path(visit), "Events to send again: \(count).\(rest)")
+  }
+
+  private static func retry(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let delivery = visit.call.text("delivery")
+    let answer = try await visit.send(
+      ConsoleRequest(.post, "webhooks", id(visit), "deliveries", delivery, "retry"))
+    return .done(
+      path(visit), "The delivery is sent again:", name: answer.json["type"]?.string ?? "")
   }
 
   private static func test(
@@ -74,6 +125,7 @@ import WireKit
     var facts: [(label: String, value: Markup)] = [
       ("State", Part.tag(NameWords.label(state), kind)),
       ("Waiting events", "\(status["waiting"]?.number?.text ?? "0")"),
+      ("Age of the oldest", "\(status["lag_seconds"]?.number?.text ?? "0") s"),
     ]
     if let time = status["last_success_at"]?.string {
       facts.append(("Last success", Part.time(time)))
@@ -84,7 +136,8 @@ import WireKit
     }
     let actions = Part.buttons(
       Part.button("Send a test", visit.target(path(visit, "test"))),
-      Part.link("Replace the key", to: path(visit, "secret"), style: .secondary))
+      Part.link("Replace the key", to: path(visit, "secret"), style: .secondary),
+      Part.link("Replay since …", to: path(visit, "replay"), style: .secondary))
     var cards = [Part.card("State", "\(Part.definitions(facts))\(actions)")]
     let deliveries = try await visit.read(
       "webhooks", id(visit), "deliveries", query: [("limit", "20")]
@@ -94,7 +147,7 @@ import WireKit
       "Deliveries",
       [
         .init("Event"), .init("State"), .init("Attempts", isNumber: true), .init("Answer"),
-        .init("Time", isMinor: true),
+        .init("Time", isMinor: true), .init("Action"),
       ])
     for delivery in deliveries {
       let state = delivery["state"]?.string ?? ""
@@ -105,6 +158,9 @@ import WireKit
         "\(delivery["attempts"]?.number?.text ?? "0")",
         "\(answer ?? NameWords.label(delivery["error"]?.string ?? ""))",
         Part.time(delivery["timestamp"]?.string),
+        Part.button(
+          "Send again",
+          visit.target(path(visit, "deliveries", delivery["id"]?.string ?? "", "retry"))),
       ])
     }
     cards.append(Part.card("Newest deliveries", table.markup))

@@ -5,15 +5,27 @@ package import Records
 extension Record {
   /// The record in a response.
   package static var shape: Shape {
-    Shape.object(members: members).named(words.type, words.meaning)
+    Shape.object(members: members, optional: further).named(words.type, words.meaning)
   }
 
   /// The record in the response to its creation, which has a secret that the server made.
   package static var made: Shape {
     guard let shownOnce else { return shape }
     let secret = Shape.text.saying(shownOnce).like(.string(Example.secretOfClient))
-    return Shape.object(members: members, optional: [(key: "secret", value: secret)])
+    return Shape.object(members: members, optional: [(key: "secret", value: secret)] + further)
       .named("\(words.type)WithSecret", "\(words.meaning) With its new secret.")
+  }
+
+  /// The members that only some responses have.
+  private static var further: [(key: String, value: Shape)] {
+    extras.map { extra in
+      let shape =
+        switch extra.kind {
+        case .time: Shape.time(Example.appMade)
+        case .seconds: Shape.count.like(0)
+        }
+      return (key: extra.name, value: shape.saying(extra.meaning))
+    }
   }
 
   private static var members: [(key: String, value: Shape)] {

@@ -153,7 +153,10 @@ package enum MailKind: CaseIterable, Sendable {
   case change
   /// Contains a code that completes a login, a registration or a change of address.
   case code
+  /// Informs an administrator of what needs one; apps have no settings for its text.
+  case operation
 
+  /// Those whose texts an app has.
   package static let allCases =
     EmailToken.Purpose.allCases.map(token) + [.taken, .unknown, .change, .code]
 
@@ -165,6 +168,7 @@ package enum MailKind: CaseIterable, Sendable {
     case .unknown: "unknown"
     case .change: "change"
     case .code: "code"
+    case .operation: "operation"
     }
   }
 
@@ -178,6 +182,7 @@ package enum MailKind: CaseIterable, Sendable {
     case .unknown: (.unknownMailSubject, .unknownMailText)
     case .change: (.changeMailSubject, .changeMailText)
     case .code: (.codeMailSubject, .codeMailText)
+    case .operation: (.changeMailSubject, .operationMailText)
     }
   }
 
@@ -200,6 +205,7 @@ package enum MailKind: CaseIterable, Sendable {
     case .change: "the mail to the user when a credential of the account has changed"
     case .token(.restore): "the mail to an address that was changed or unlinked, which restores it"
     case .code: "the mail with a code"
+    case .operation: "the mail to an administrator about what needs one"
     }
   }
 }

@@ -29,7 +29,7 @@ extension RequestContext {
           security: mailer.pages?.securityLink(of: app), support: mailer.design.support(of: app))
         return SecurityNotice.passwordChanged.values(
           in: catalog, on: catalog.device(nil), name, links)
-      case .taken, .unknown: return [:]
+      case .taken, .unknown, .operation: return [:]
       }
     }
   }

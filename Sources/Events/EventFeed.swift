@@ -58,6 +58,10 @@ package enum EventFeed {
   ) async throws(Failure) -> Page {
     // Before the events: what it counts, they show.
     let (since, last) = try await position(of: start, in: feed, context)
+    // A poll without news, which is frequent, needs no more.
+    guard since < last else {
+      return Page(events: [], next: EventCursor(since, of: feed), hasMore: false)
+    }
     let names = filter.types.map { TextArray($0.names) }
     let end =
       filter.types == nil && filter.user == nil && filter.validAt == nil

@@ -45,6 +45,8 @@ import Tenancy
   /// The pause after work; it doubles up to `longest` while nothing waits.
   private static let shortest = Duration.milliseconds(250)
   private static let longest = Duration.seconds(2)
+  /// That pause while an app has a revocation feed: statements that end sessions wake no publisher.
+  private static let longestOfRevocations = Duration.milliseconds(500)
   /// The pause while no app publishes anything.
   private static let unused = Duration.seconds(10)
 
@@ -81,8 +83,9 @@ import Tenancy
           report(.failed("events have to wait: \(error)"))
           pause = Self.longest
         }
-        let isUsed = await isUsed()
-        await rest(for: isUsed ? pause : Self.unused)
+        let use = await use()
+        if use == .revocations, leasedUntil != nil { pause = min(pause, Self.longestOfRevocations) }
+        await rest(for: use == .nothing ? Self.unused : pause)
       }
     }
     EventLoop.task { [self] in
@@ -102,10 +105,19 @@ import Tenancy
     self.sleeper = nil
   }
 
-  /// Returns whether an app publishes events.
-  private func isUsed() async -> Bool {
+  /// The events that the apps publish.
+  private enum Use {
+    case nothing
+    case events
+    /// Verifiers wait for ended sessions, beside what else there is.
+    case revocations
+  }
+
+  /// Returns the events that the apps publish.
+  private func use() async -> Use {
     let apps = (try? await dependencies[Apps.self].all()) ?? []
-    return apps.contains { !$0.events.all.isEmpty }
+    if apps.contains(where: \.events.hasRevocations) { return .revocations }
+    return apps.contains { !$0.events.all.isEmpty } ? .events : .nothing
   }
 
   /// Returns whether this worker has the lease, and renews it.

@@ -117,7 +117,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Emails: subjects, texts and buttons.
   case verifyMailSubject, verifyMailText, resetMailSubject, resetMailText, restoreMailSubject,
     restoreMailText, takenMailSubject, takenMailText, unknownMailSubject, unknownMailText,
-    codeMailSubject, codeMailText, changeMailSubject, changeMailText, verifyMailButton,
+    codeMailSubject, codeMailText, changeMailSubject, changeMailText, operationMailText,
+    verifyMailButton,
     resetMailButton, restoreMailButton, secureMailButton
   // Emails with a code.
   case signInCodeTitle, registrationCodeTitle, newAddressCodeTitle, newPasswordCodeTitle,
@@ -133,6 +134,9 @@ package enum MessageKey: String, Sendable, CaseIterable {
     secondFactorsRemovedNotice, newRecoveryCodesNoticeTitle, recoveryCodesMadeNotice,
     newSignInNoticeTitle, signedInNotice, supportNoticeTitle, supportNotice,
     accountDeletedNoticeTitle, deletedNotice
+  // Notices to administrators.
+  case webhookFailsNoticeTitle, webhookFailsNotice, webhookFailsAdvice,
+    webhookDisabledNoticeTitle, webhookDisabledNotice, webhookDisabledAdvice
   // Words of notices.
   case passwordLoginMethod, emailLoginMethod, apiKeyLoginMethod, passkeyLoginMethod,
     issuerLoginMethod, resetAdvice,
@@ -149,7 +153,8 @@ extension MessageKey {
     case .codeMailSubject, .changeMailSubject: ["app", "email", "title"]
     case .verifyMailText, .resetMailText, .restoreMailText: ["app", "email", "link", "token"]
     case .codeMailText: ["app", "email", "title", "code", "device", "time"]
-    case .changeMailText: ["app", "email", "title", "change", "advice", "time"]
+    case .changeMailText, .operationMailText:
+      ["app", "email", "title", "change", "advice", "time"]
     default: ownPlaceholders.union(["app"])
     }
   }
@@ -191,6 +196,7 @@ extension MessageKey {
     case .linkedNotice, .unlinkedNotice: ["method"]
     case .signedInNotice: ["device"]
     case .supportNotice: ["reason"]
+    case .webhookFailsNotice, .webhookDisabledNotice: ["receiver", "reason", "time"]
     default: []
     }
   }

@@ -9,6 +9,7 @@ import Transfer
 import EventLoop
 import HTTP
 import JSON
+import Webhooks
 import WireKit
 
 /// `/v1/audit`, for the operator: the events of all apps.
@@ -35,7 +36,8 @@ import WireKit
         try await Audit.recordView(of: .history, of: user, in: app?.id, call.context)
       }
       let names = try await AuditNames.read(of: page.items, call.context)
-      return query.response(page, call) { $0.json(with: names) }
+      let principal = call.context.principal
+      return query.response(page, call) { $0.shown(to: principal).json(with: names) }
     },
     Operation(
       .get, "/v1/audit/export", access: .operator,
@@ -70,7 +72,7 @@ import WireKit
       let page = try await Audit.page(
         matching: filter, of: app?.id, in: order, after: cursor,
         count: min(PageLimit.most, mostInFile - count), call.context)
-      for event in page.items { file.append(event) }
+      for event in page.items { file.append(event.shown(to: call.context.principal)) }
       (count, cursor) = (count + page.items.count, page.next)
     } while cursor != nil && count < mostInFile
     var conditions = JSONObject()

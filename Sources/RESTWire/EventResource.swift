@@ -43,6 +43,8 @@ import WireKit
 
   /// The seconds until the next poll, if there are no further events.
   private static let pause = "5"
+  /// Those of the revocation feed, so that a verifier refuses an ended session within 2 seconds.
+  private static let pauseOfRevocations = "1"
 
   private static func events(_ call: Call) async throws(Failure) -> Response {
     let app = call.context.app
@@ -83,13 +85,14 @@ import WireKit
     body.beginArray()
     for event in page.events { body.word(String(decoding: event.data, as: UTF8.self)) }
     body.endArray()
-    var response = response(page, body, call)
+    var response = response(page, body, call, pause: pauseOfRevocations)
     response.add(.entityTag, EntityTag(page.next.position).description)
     return response
   }
 
-  private static func response(_ page: EventFeed.Page, _ body: JSONWriter, _ call: Call) -> Response
-  {
+  private static func response(
+    _ page: EventFeed.Page, _ body: JSONWriter, _ call: Call, pause: String = pause
+  ) -> Response {
     var body = body
     body.member("next", page.next.text(call.context))
     body.key("more")

@@ -83,7 +83,7 @@ import WireKit
         .get, one, access: .operator, versions: .read, gives: [.ok(R.shape)],
         refuses: [R.missing], summary: "Read the \(words.one)"
       ) { (call) async throws(Failure) in
-        response(.ok, try await R.table.find(key(in: call), of: app(of: call), call.context))
+        response(.ok, try await R.find(key(in: call), of: app(of: call), call.context))
       }.needing(right),
       Operation(
         .patch, one, access: .operator, takes: .body(.mergePatch(limit: bodyLimit), R.patch),

@@ -7,6 +7,7 @@ import JSON
 import Representations
 import Runtime
 import Tenancy
+import Webhooks
 import WireKit
 
 /// `/v1/search`, for API clients: one text for all that an app has.
@@ -38,7 +39,10 @@ import WireKit
     let body: JSON = [
       "users": .array(found.users.map(\.json)), "sessions": .array(found.sessions.map(\.json)),
       "devices": .array(found.devices.map(\.json)), "clients": .array(found.clients.map(\.json)),
-      "events": .array(found.events.map { $0.json(with: names) }),
+      "events": .array(
+        found.events.map {
+          $0.shown(to: call.context.principal).json(with: names)
+        }),
     ]
     return Response(.ok, json: body.serialized())
   }

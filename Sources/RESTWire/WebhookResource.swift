@@ -77,12 +77,7 @@ import WireKit
       let webhook = try await webhook(call)
       let start = try EventFeed.Start(since, of: webhook.app, call.context)
       var chosen: EventTypes?
-      for (index, type) in (types ?? []).enumerated() {
-        guard let more = EventTypes(matching: type) else {
-          throw .unknownEventType(at: "/types/\(index)")
-        }
-        chosen = (chosen ?? []).union(more)
-      }
+      if let types { chosen = try EventTypes(named: types) }
       let replay = try await Webhooks.replay(
         from: start, types: chosen, to: webhook, call.context)
       let body: JSON = [
@@ -103,11 +98,10 @@ import WireKit
     let failures = status?.failures ?? 0
     let isFailing = failures >= WebhookSchedule.failuresOfFailing
     let notBefore = status?.notBefore.flatMap { $0.seconds < Timestamp.now.seconds ? nil : $0 }
-    let age = status?.oldest.map { max(0, Timestamp.now.seconds - $0.seconds) }
     return [
       "state": .string(!webhook.isEnabled ? "disabled" : isFailing ? "failing" : "active"),
       "waiting": .number(JSONNumber(status?.waiting ?? 0)),
-      "lag_seconds": .number(JSONNumber(age ?? 0)),
+      "lag_seconds": .number(JSONNumber(status?.lag ?? 0)),
       "failures": .number(JSONNumber(failures)),
       "failing_since": JSON(status?.failingSince), "not_before": JSON(notBefore),
       "last_success_at": JSON(status?.lastSuccessAt),
@@ -148,7 +142,8 @@ import WireKit
     "state": .choice(["active", "failing", "disabled"])
       .saying("failing: only one delivery tries the receiver, all others wait").like("active"),
     "waiting": .count.saying("the deliveries that wait, at most 10,000").like(0),
-    "lag_seconds": .count.saying("the age of the oldest event that waits").like(0),
+    "lag_seconds": .count.saying("the age of the oldest event that waits, or has no delivery yet")
+      .like(0),
     "failures": .count.saying("the failed attempts since the last success").like(0),
     "failing_since": .time.orNull.saying("the first of these; null without one"),
     "not_before": .time.orNull.saying("no attempt begins before it; null for now"),

@@ -54,11 +54,14 @@ package protocol Record: RecordPart {
   static var derived: [DerivedMember<Self>] { get }
   /// The meaning of the secret that a creation returns, and no read; nil for none.
   static var shownOnce: String? { get }
+  /// The members that only some responses have.
+  static var extras: [ExtraMember] { get }
 }
 
 extension Record {
   package static var derived: [DerivedMember<Self>] { [] }
   package static var shownOnce: String? { nil }
+  package static var extras: [ExtraMember] { [] }
 }
 
 /// Columns that belong together: those of a record, or one section of an app's settings.
@@ -86,6 +89,8 @@ package protocol RecordPart: Sendable {
   package let sealed: [UInt8]?
   /// The secret that it has just got; it is not stored.
   package var newSecret: String?
+  /// The values of its `ExtraMember`s; they are not stored.
+  package var extras = JSONObject()
 
   package init(from row: Row) throws(DatabaseError) {
     key = try row.text(0)
@@ -161,6 +166,22 @@ package struct RecordWords: Sendable {
   /// The name of its key in paths and audit events.
   package var parameter: String {
     String(command.map { $0 == "-" ? "_" : $0 })
+  }
+}
+
+/// A member that only some responses with a record have.
+package struct ExtraMember: Sendable {
+  package enum Kind: Sendable {
+    case time
+    case seconds
+  }
+
+  package let name: String
+  package let kind: Kind
+  package let meaning: String
+
+  package init(_ name: String, _ kind: Kind, _ meaning: String) {
+    (self.name, self.kind, self.meaning) = (name, kind, meaning)
   }
 }
 

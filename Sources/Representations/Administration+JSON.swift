@@ -42,6 +42,7 @@ extension Stored {
     object["version"] = .number(JSONNumber(version))
     object["created_at"] = JSON(Timestamp(stored: created))
     if let newSecret { object["secret"] = .string(newSecret) }
+    for (name, value) in extras { object[name] = value }
     return .object(object)
   }
 }

@@ -66,9 +66,12 @@ package struct ClaimedDelivery: RowDecodable {
 package struct WebhookFailures: RowDecodable {
   let count: Int
   let since: Timestamp
+  /// When administrators get an email; nil if none is planned.
+  let noticeDueAt: Timestamp?
 
   package init(from row: Row) throws(DatabaseError) {
     (count, since) = (try row.int(0), try row.time(1))
+    noticeDueAt = try row.time(ifAny: 2)
   }
 }
 
@@ -92,6 +95,19 @@ package enum WebhookQueries {
   package static let feeds = Statement<FeedPosition, TextArray>(
     "webhooks.feeds",
     "select feed_id, last_position from event_feeds where feed_id = any ($1::text[])")
+
+  /// Returns the positions of some webhooks, and the times of their oldest waiting events, of all
+  /// shards.
+  ///
+  /// Served by the primary key and `webhook_deliveries_by_state`.
+  package static let lags = Statement<WebhookLag, TextArray>(
+    "webhooks.lags",
+    """
+    select p.webhook_id, p.position, (
+      select d.at from webhook_deliveries d
+      where d.webhook_id = p.webhook_id and d.state = 'waiting' order by d.delivery_id limit 1)
+    from webhook_progress p where p.webhook_id = any ($1::text[])
+    """)
 
   package static let begin = Statement<NoRow, String, Int>(
     "webhooks.begin",
@@ -189,12 +205,15 @@ package enum WebhookQueries {
 
   /// Records a success, at most each minute if there was no failure.
   ///
-  /// A pause that the receiver has asked for stays; that of a failing one ends.
-  package static let succeed = Statement<NoRow, String, Timestamp, Timestamp>(
+  /// `$4` is the failures in a row of a failing receiver.
+  /// A pause that the receiver has asked for stays; that of a failing one ends. So does the email about
+  /// failures, but not the one about a webhook that was disabled meanwhile.
+  package static let succeed = Statement<NoRow, String, Timestamp, Timestamp, Int>(
     "webhooks.succeed",
     """
     update webhook_progress set failures = 0, failing_since = null,
-      not_before = case when failures >= 20 then null else not_before end,
+      not_before = case when failures >= $4::integer then null else not_before end,
+      notice_due_at = case when disabled_at is not null then notice_due_at end,
       last_success_at = $2::timestamptz
     where webhook_id = $1
       and (failures > 0 or last_success_at is null or last_success_at < $3::timestamptz)
@@ -206,13 +225,14 @@ package enum WebhookQueries {
     update webhook_progress set failures = failures + 1,
       failing_since = coalesce(failing_since, $2::timestamptz),
       last_failure_at = $2::timestamptz, last_error = $3
-    where webhook_id = $1 returning failures, failing_since
+    where webhook_id = $1 returning failures, failing_since, notice_due_at
     """)
 
   package static let revive = Statement<NoRow, String>(
     "webhooks.revive",
     """
-    update webhook_progress set failures = 0, failing_since = null, not_before = null
+    update webhook_progress set failures = 0, failing_since = null, not_before = null,
+      notice_due_at = null, disabled_at = null
     where webhook_id = $1
     """)
 

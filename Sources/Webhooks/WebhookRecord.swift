@@ -43,6 +43,15 @@ package struct WebhookRecord: OwnedRecord {
   package static let shownOnce: String? =
     "the secret (whsec_) that verifies deliveries, or the public key (whpk_); shown once"
 
+  package static let extras = [
+    ExtraMember(
+      "starts_at", .time,
+      "when all workers know its types, in the answer to a request that names types"),
+    ExtraMember(
+      "lag_seconds", .seconds,
+      "the age of the oldest event that it has still to get, in the answer to a read of it alone"),
+  ]
+
   package static let table = RecordTable<WebhookRecord>(
     "webhooks", key: "webhook_id", own: [.sealed("secret")], order: "r.created_at, r.webhook_id",
     .init(
@@ -52,6 +61,31 @@ package struct WebhookRecord: OwnedRecord {
   /// The types that it gets.
   package var eventTypes: EventTypes {
     types.reduce(into: []) { $0.formUnion(EventTypes(matching: $1) ?? []) }
+  }
+
+  /// The names of these types.
+  var typeNames: TextArray {
+    let types = eventTypes
+    return TextArray(EventType.allCases.filter(types.contains).map(\.rawValue))
+  }
+}
+
+extension EventTypes {
+  /// Reads the member `types` of a request.
+  ///
+  /// - Parameter names: the types, or groups such as `user.*`.
+  /// - Throws: `.unknownEventType` if a name has no type, and without a name.
+  package init(named names: [String]) throws(Failure) {
+    guard !names.isEmpty else {
+      throw .unknownEventType(at: "/types", "Name at least one type of events.")
+    }
+    self = []
+    for (index, name) in names.enumerated() {
+      guard !name.utf8.contains(UInt8(ascii: ",")), let types = EventTypes(matching: name) else {
+        throw .unknownEventType(at: "/types/\(index)")
+      }
+      formUnion(types)
+    }
   }
 }
 
@@ -93,11 +127,22 @@ extension WebhookRecord {
     return secrets
   }
 
+  @EventLoop package static func find(
+    _ key: String, of app: AppID?, _ context: RequestContext
+  ) async throws(Failure) -> Webhook {
+    var webhook = try await table.find(key, of: app, context)
+    let status = try await Webhooks.status(of: webhook, context)
+    webhook.extras["lag_seconds"] = .number(JSONNumber(status?.lag ?? 0))
+    return webhook
+  }
+
   @EventLoop package static func create(
     _ members: JSONObject, in app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> Webhook {
     try checkNew(members, context)
-    return try await table.create(members, in: app, context)
+    var webhook = try await table.create(members, in: app, context)
+    webhook.extras["starts_at"] = start(context)
+    return webhook
   }
 
   @EventLoop package static func change(
@@ -105,11 +150,17 @@ extension WebhookRecord {
     _ context: RequestContext
   ) async throws(Failure) -> Webhook {
     try checkNew(patch.members, context)
-    let changed = try await table.change(key, of: app, by: patch, if: condition, context)
+    var changed = try await table.change(key, of: app, by: patch, if: condition, context)
+    if patch.members["types"] != nil { changed.extras["starts_at"] = start(context) }
     if ["url", "enabled"].contains(where: { patch.members[$0] != nil }), changed.isEnabled {
       _ = try await context.write(WebhookQueries.revive, changed.key)
     }
     return changed
+  }
+
+  /// Returns the time from which on all workers know a change that is made now.
+  @EventLoop private static func start(_ context: RequestContext) -> JSON {
+    .string(Timestamp.now.later(by: context.apps.settling).text)
   }
 
   /// Checks new values; stored ones may be of a time with other settings.
@@ -119,14 +170,10 @@ extension WebhookRecord {
     _ members: JSONObject, _ context: RequestContext
   ) throws(Failure) {
     if let url = members["url"]?.string { try check(url, context.webhookCalls) }
-    for (index, type) in (members["types"]?.array ?? []).enumerated() {
-      guard let type = type.string else { continue }
-      guard !type.utf8.contains(UInt8(ascii: ",")), EventTypes(matching: type) != nil else {
-        throw .unknownEventType(at: "/types/\(index)")
-      }
-    }
-    if members["types"]?.array?.isEmpty == true {
-      throw .unknownEventType(at: "/types", "A webhook needs a type of events.")
+    // The table refuses other values than texts.
+    let types = members["types"]?.array.map { $0.compactMap(\.string) }
+    if let types, types.count == members["types"]?.array?.count {
+      _ = try EventTypes(named: types)
     }
   }
 

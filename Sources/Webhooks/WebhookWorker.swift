@@ -23,6 +23,7 @@ import Tenancy
   private var nextUsers: [String: String] = [:]
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
+  private var nextMeasurement: UInt64 = 0
   /// Whether the last pass has failed, which is reported once.
   private var isAway = false
 
@@ -33,6 +34,8 @@ import Tenancy
     case delivered
     case failed
     case disabled(String)
+    /// The lags of enabled webhooks, some time after those before.
+    case lags([WebhookLag])
     /// Deliveries have to wait.
     case outage(String)
   }
@@ -48,6 +51,8 @@ import Tenancy
   private static let longest = Duration.seconds(2)
   /// The pause while no app has a webhook.
   private static let unused = Duration.seconds(10)
+  /// The pause between two measurements of the lags.
+  private static let measured = Duration.seconds(10)
 
   package init(_ dependencies: Dependencies, report: @escaping @EventLoop (Report) -> Void) {
     (self.dependencies, self.report) = (dependencies, report)
@@ -63,12 +68,14 @@ import Tenancy
         isAwake = false
         let webhooks = await webhooks()
         guard !webhooks.isEmpty else {
+          report(.lags([]))
           await rest(for: Self.unused)
           continue
         }
         do throws(Failure) {
           guard database.isReady else { throw .databaseUnavailable }
           let count = try await pass(webhooks)
+          try await measure(webhooks)
           isAway = false
           pause = count > 0 ? Self.shortest : min(pause * 2, Self.longest)
         } catch {
@@ -104,6 +111,17 @@ import Tenancy
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(Failure) -> Value {
     do throws(DatabaseError) { return try await body() } catch { throw Failure(error) }
+  }
+
+  /// Reports the lags, if the last report is some time ago.
+  private func measure(_ webhooks: [Webhook]) async throws(Failure) {
+    guard EventLoop.now() >= nextMeasurement else { return }
+    nextMeasurement = EventLoop.now() &+ Self.measured.nanoseconds
+    report(
+      .lags(
+        try await run { () async throws(DatabaseError) in
+          try await WebhookLag.all(of: webhooks, database)
+        }))
   }
 
   // MARK: One pass
@@ -180,8 +198,7 @@ import Tenancy
     to webhook: Webhook, after position: Int, upTo last: Int
   ) async throws(Failure) -> Int {
     let end = min(last, position + Self.scanned)
-    let types = webhook.eventTypes
-    let names = TextArray(types.names)
+    let names = webhook.typeNames
     return try await run { () async throws(DatabaseError) in
       let events = try await database.write(
         FeedQueries.page, webhook.app, position, end, names, nil, nil, Self.batch)
@@ -310,7 +327,8 @@ import Tenancy
     if result.outcome == .delivered {
       report(.delivered)
       let minute = now.later(by: .seconds(-60))
-      let succeeded = PendingQuery(WebhookQueries.succeed, webhook.key, now, minute)
+      let succeeded = PendingQuery(
+        WebhookQueries.succeed, webhook.key, now, minute, WebhookSchedule.failuresOfFailing)
       _ = try await run { () async throws(DatabaseError) in
         try await database.answers(to: [recorded, succeeded], on: .exclusive)
       }
@@ -336,15 +354,27 @@ import Tenancy
     if failures.count >= WebhookSchedule.failuresOfFailing {
       pause = max(pause ?? .zero, WebhookSchedule.probePause(after: failures.count))
     }
-    guard let pause else { return }
+    var calls: [PendingQuery] = []
+    if let pause {
+      calls.append(PendingQuery(WebhookQueries.hold, webhook.key, now.later(by: pause)))
+    }
+    if failures.count >= WebhookSchedule.failuresOfFailing, failures.noticeDueAt == nil {
+      let first = failures.since.later(by: WebhookNotices.patience)
+      calls.append(PendingQuery(WebhookNoticeQueries.plan, webhook.key, first))
+    }
+    guard !calls.isEmpty else { return }
     _ = try await run { () async throws(DatabaseError) in
-      try await database.write(WebhookQueries.hold, webhook.key, now.later(by: pause))
+      try await database.answers(to: calls, on: .exclusive)
     }
   }
 
   private func disable(
     _ webhook: Webhook, _ reason: String, _ context: RequestContext
   ) async throws(Failure) {
+    // Before, so that the email is not lost if this worker dies.
+    _ = try await run { () async throws(DatabaseError) in
+      try await database.write(WebhookNoticeQueries.disable, webhook.key, .now)
+    }
     let patch = RecordPatch(JSONObject([("enabled", false)]))
     do throws(Failure) {
       _ = try await WebhookRecord.table.change(

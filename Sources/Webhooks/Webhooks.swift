@@ -1,4 +1,4 @@
-import EventLoop
+package import EventLoop
 package import Events
 import JSON
 package import Postgres
@@ -43,7 +43,14 @@ package enum Webhooks {
   @EventLoop package static func status(
     of webhook: Webhook, _ context: RequestContext
   ) async throws(Failure) -> WebhookStatus? {
-    try await context.read(WebhookQueries.status, webhook.key, on: .large).first
+    guard var status = try await context.read(WebhookQueries.status, webhook.key, on: .large).first
+    else { return nil }
+    let next = try await context.read(
+      FeedQueries.page, webhook.app, status.position, Int.max, webhook.typeNames, nil, nil, 1,
+      on: .large
+    ).first
+    status.lag = WebhookLag.seconds(since: [status.oldest, next?.at])
+    return status
   }
 
   /// Returns a page of deliveries, the newest first.
@@ -230,6 +237,8 @@ package struct WebhookStatus: RowDecodable {
   package let oldest: Timestamp?
   /// The deliveries that wait, at most 10,000.
   package let waiting: Int
+  /// The age of the oldest event that waits, or has no delivery yet.
+  package fileprivate(set) var lag = 0
 
   package init(from row: Row) throws(DatabaseError) {
     (position, failures) = (try row.int(0), try row.int(1))

@@ -9,7 +9,6 @@ import HTTP
 import OpenIDClient
 import Postgres
 import Runtime
-import Webhooks
 import WireKit
 
 /// The counters of a worker.
@@ -21,6 +20,8 @@ import WireKit
   private let classes: [RouteClass]
   private var countedHashes = 0
   private let places = Places()
+  /// The webhooks that are furthest behind, as this worker last measured.
+  var webhookLags = WebhookLags()
 
   /// The current values, at fixed places of a slot.
   enum Gauge: Int, CaseIterable {
@@ -223,15 +224,6 @@ import WireKit
     }
   }
 
-  func count(_ report: WebhookWorker.Report) {
-    switch report {
-    case .delivered: add(1, to: .webhookDeliveries)
-    case .failed: add(1, to: .webhookFailures)
-    case .disabled(let reason): Log.write("warning", reason)
-    case .outage(let reason): Log.write("error", "webhooks have to wait: \(reason)")
-    }
-  }
-
   func count(_ error: DatabaseError) {
     let index = DatabaseErrorReason.all.firstIndex(of: DatabaseErrorReason(error))
     if let index { slot[places.faults + index] &+= 1 }
@@ -295,6 +287,7 @@ import WireKit
       let count = counter == .eventLoopLag ? board.greatest(word, layout: layout) : sum(word)
       text.sample([], counter.isTime ? "\(Double(count) / 1e6)" : "\(count)")
     }
+    webhookLags.write(to: &text)
     return text.text
   }
 

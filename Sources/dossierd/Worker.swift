@@ -151,6 +151,7 @@ import WireKit
     ]
     let sources: [String: OutboxWorker.Source] = [
       LogoutNotices.kind: LogoutNotices.collect, TokenRevocations.kind: TokenRevocations.collect,
+      WebhookNotices.kind: WebhookNotices.collect,
     ]
     courier = OutboxWorker(dependencies, relay, handlers, sources) {
       report.metrics?.count($0)

@@ -42,7 +42,7 @@ import Testing
     """,
     "A pass over webhooks asks all shards on purpose, once; each is then handled by its key.":
       """
-    webhooks.work webhooks.feeds webhooks.known
+    webhooks.work webhooks.feeds webhooks.known webhooks.lags webhook_notices.due
     """,
     "Counts by day ask all shards on purpose, in the background and a page at a time.": """
     daily_counts.events daily_counts.sign_ups daily_counts.users

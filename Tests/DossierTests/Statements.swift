@@ -192,13 +192,15 @@ private let singleStatements: [any PreparedStatement] = [
   MaintenanceQueries.excessVersions, MaintenanceQueries.lockDocument,
   MaintenanceQueries.trimVersions, MaintenanceQueries.markVersions, UnusedQueries.users,
   UnusedQueries.find, UnusedQueries.lock, UnusedQueries.devices, UnusedQueries.deviceAccounts,
-  UnusedQueries.removeDevice, WebhookQueries.work, WebhookQueries.feeds, WebhookQueries.begin,
-  WebhookQueries.lock, WebhookQueries.add, WebhookQueries.advance, WebhookQueries.underWay,
-  WebhookQueries.due, WebhookQueries.claim, WebhookQueries.hold, WebhookQueries.record,
-  WebhookQueries.succeed, WebhookQueries.fail, WebhookQueries.revive, WebhookQueries.setSecret,
-  WebhookQueries.status, WebhookQueries.page, WebhookQueries.pageOfState, WebhookQueries.retry,
-  WebhookQueries.all, WebhookQueries.known, WebhookQueries.removeEnded,
-  WebhookQueries.removeWaiting, WebhookQueries.removeProgress,
+  UnusedQueries.removeDevice, WebhookNoticeQueries.due, WebhookNoticeQueries.plan,
+  WebhookNoticeQueries.disable, WebhookNoticeQueries.claim, WebhookQueries.work,
+  WebhookQueries.feeds, WebhookQueries.lags, WebhookQueries.begin, WebhookQueries.lock,
+  WebhookQueries.add, WebhookQueries.advance, WebhookQueries.underWay, WebhookQueries.due,
+  WebhookQueries.claim, WebhookQueries.hold, WebhookQueries.record, WebhookQueries.succeed,
+  WebhookQueries.fail, WebhookQueries.revive, WebhookQueries.setSecret, WebhookQueries.status,
+  WebhookQueries.page, WebhookQueries.pageOfState, WebhookQueries.retry, WebhookQueries.all,
+  WebhookQueries.known, WebhookQueries.removeEnded, WebhookQueries.removeWaiting,
+  WebhookQueries.removeProgress,
 ]
 
 private let severalStatements: [[any PreparedStatement]] = [

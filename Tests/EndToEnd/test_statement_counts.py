@@ -133,6 +133,23 @@ class StatementCounts(Auth0Case):
                 "PATCH", "/v1/me/metadata", {"count": count}, {**MERGE, **mark},
                 grant["access_token"]))
 
+    def test_a_poll_of_the_revocation_feed_without_news(self):
+        self.site.set_app(revocation_feed=True)
+        self.addCleanup(self.site.set_app, revocation_feed=None)
+        secret = self.site.client("--app", "default", "scopes=read:revocations")["secret"]
+
+        def poll(**fields):
+            query = f"?since={self.next}" if self.next else ""
+            return self.site.get(f"/v1/revocations{query}", headers=fields, token=secret)
+
+        self.next = ""
+        wait_until(lambda: poll().status == 200)
+        page = poll()
+        self.next = page.json["next"]
+        mark = self.new_mark()
+        self.expect(poll(**mark, **{"If-None-Match": page.headers["ETag"]}), 304)
+        self.check(mark, 2)
+
     def test_a_user_of_the_management_api(self):
         token = self.back_end_token()
         self.checked(3, lambda mark: self.site.get(

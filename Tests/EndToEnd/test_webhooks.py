@@ -9,7 +9,6 @@ import sys
 import threading
 
 from asking import MERGE
-from console import ConsoleCase
 from machine import TOOLS_FOLDER, new_folder, wait_until
 from receiver import Receiver, make_certificate, own_address
 from test_events import EventCase
@@ -457,38 +456,3 @@ class Internal(WebhookCase):
         result = self.command("test", webhook)
         self.assertEqual((result["error"], result["status"]), ("address_not_allowed", None))
         self.assertEqual(self.receiver.messages, [])
-
-
-class Console(WebhookCase, ConsoleCase):
-    FURTHER = ConsoleCase.SETTINGS
-
-    def test_an_administrator_looks_after_a_webhook(self):
-        self.name = "console"
-        visitor = self.administrator("admin", "--app", "default")
-        visitor.open("/console/default/webhooks")
-        self.assertIn("This app has no webhooks.", visitor.page.text)
-        visitor.open("/console/default/webhooks/new")
-        page = visitor.submit("/new", url="https://127.0.0.1/", types="user.*")
-        self.assertEqual(page.status, 422, page.text)
-        self.assertIn("not one of the internet", page.text)
-        page = visitor.submit("/new", url=f"{self.receiver.url}/console", types="user.*")
-        self.assertIn("whsec_", page.text)
-        path = page.path.split("?")[0]
-        page = visitor.open(path)
-        self.assertNotIn("whsec_", page.text)
-        self.assertIn("Active", page.text)
-        page = visitor.submit("/test")
-        self.assertIn("The test has arrived: status 200", page.text)
-        self.got("webhook.test")
-        self.user()
-        self.got("webhook.test", "user.created")
-        wait_until(lambda: "Delivered" in visitor.open(path).text)
-        self.assertIn("user.created", visitor.page.text)
-        self.receiver.answer = lambda _: (503, {}, b"")
-        visitor.open(path)
-        self.assertIn("The test has failed: status 503", visitor.submit("/test").text)
-        page = self.confirmed(visitor, f"{path}/secret")
-        self.assertIn("The key before signs too for 24 hours.", page.text)
-        self.assertIn("whsec_", page.text)
-        page = visitor.open("/console/default/webhooks")
-        self.assertIn(f"{self.receiver.url}/console", page.text)

@@ -194,6 +194,21 @@ extension AdministratorRecord {
     return try await table.find(administrator.text, of: nil, context).record.email
   }
 
+  /// Returns the addresses of the administrators who have a right in an app.
+  ///
+  /// An address of this machine gets no mail.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func addresses(
+    of app: AppID, _ right: AdministratorRight, _ context: RequestContext
+  ) async throws(Failure) -> [String] {
+    try await context.read(table.statements.list, nil, on: .exclusive)
+      .filter { stored in
+        let administrator = stored.administrator(isRecent: false)
+        return !stored.isDisabled && administrator.right >= right && administrator.mayUse(app)
+          && !stored.email.hasSuffix("@localhost")
+      }.map(\.email)
+  }
+
   @EventLoop static func note(
     _ action: String, _ administrator: UserID, _ detail: JSONObject, in transaction: Transaction
   ) {

@@ -174,7 +174,7 @@ package struct AuditEntry: Listed {
   package let device: DeviceID?
   package let address: String?
   package let agent: String?
-  package let detail: JSON
+  package var detail: JSON
   /// The name of the app; nil for the deployment, and for a deleted app.
   package let app: String?
 

@@ -96,6 +96,9 @@ package import Records
     return Array(byName.values)
   }
 
+  /// The time after which all workers know a change of an app.
+  package var settling: Duration { age * 2 }
+
   private func read() async throws(DatabaseError) {
     let rows = try await database.read(AppsAdministrationQueries.list)
     var parts: [AppID: [any AppPart]] = [:]

@@ -34,6 +34,10 @@ package protocol OwnedRecord: Record {
   /// Writes what follows from a change, in its transaction.
   @EventLoop static func settle(_ before: Stored<Self>, in transaction: Transaction)
 
+  /// Returns a record with its extra members.
+  @EventLoop static func find(
+    _ key: String, of app: AppID?, _ context: RequestContext
+  ) async throws(Failure) -> Stored<Self>
   @EventLoop static func create(
     _ members: JSONObject, in app: AppID?, _ context: RequestContext
   ) async throws(Failure) -> Stored<Self>
@@ -86,6 +90,12 @@ extension OwnedRecord {
   ) throws(Failure) -> RecordSecrets { RecordSecrets() }
 
   @EventLoop package static func settle(_ before: Stored<Self>, in transaction: Transaction) {}
+
+  @EventLoop package static func find(
+    _ key: String, of app: AppID?, _ context: RequestContext
+  ) async throws(Failure) -> Stored<Self> {
+    try await table.find(key, of: app, context)
+  }
 
   @EventLoop package static func create(
     _ members: JSONObject, in app: AppID?, _ context: RequestContext

@@ -63,6 +63,18 @@ package struct WebhookURL: Sendable {
     }
   }
 
+  /// Returns the scheme, host and port of a URL; an empty text if it is no URL of a receiver.
+  ///
+  /// Operators may put secrets into the path and the query.
+  package static func origin(of text: String) -> String {
+    guard (try? WebhookURL(text)) != nil else { return "" }
+    let start = "https://"
+    let authority = text.utf8.dropFirst(start.utf8.count).prefix {
+      $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
+    }
+    return start + String(decoding: authority, as: UTF8.self)
+  }
+
   private static func port(_ digits: ArraySlice<UInt8>?) -> Int? {
     guard let digits else { return 443 }
     guard (1...5).contains(digits.count), digits.allSatisfy(\.isDigit),

@@ -1,0 +1,32 @@
+package import Runtime
+import JSON
+
+/// Secrets in the URLs of receivers, which only administrators see who may change webhooks.
+extension AuditEntry {
+  /// The right to read and change webhooks.
+  private static let right = AdministratorRight.admin
+  /// Deeper values than an event has are left out.
+  private static let depth = 8
+
+  /// Returns the event as a principal may see it: without that right, URLs of receivers have no path
+  /// and no query.
+  package func shown(to principal: Principal) -> AuditEntry {
+    guard action.hasPrefix("webhook_"), let administrator = principal.administrator,
+      administrator.right < Self.right
+    else { return self }
+    var entry = self
+    entry.detail = Self.withOrigins(detail, Self.depth)
+    return entry
+  }
+
+  private static func withOrigins(_ json: JSON, _ depth: Int) -> JSON {
+    guard depth > 0, let object = json.object else { return json.object == nil ? json : [:] }
+    return .object(
+      JSONObject(
+        object.map { name, value in
+          guard name.hasSameBytes(as: "url") else { return (name, withOrigins(value, depth - 1)) }
+          let origin = value.string.map(WebhookURL.origin(of:)) ?? ""
+          return (name, .string(origin.isEmpty ? "…" : origin))
+        }))
+  }
+}
