@@ -16,7 +16,7 @@ from openid import OpenIDCase, Party
 from passkey_device import DeviceCase
 from passkeys import RP_ID
 
-OFFER = "Log in faster on this device"
+OFFER = "Sign in faster with a passkey"
 SIGN_IN = "Sign in with a passkey"
 
 
@@ -76,7 +76,7 @@ class Account(PasskeyBrowserCase):
     def test_a_password_user_adds_a_passkey_and_signs_in_by_autofill(self):
         email = self.sign_up_here()
         self.open("/account/passkeys")
-        self.assertIn("Nothing here yet", self.browser.find("main").text)
+        self.assertIn("None yet", self.browser.find("main").text)
         self.press("Add a passkey")
         self.press("Add a passkey")
         self.assertEqual(self.heading(), "Passkeys")
@@ -153,7 +153,7 @@ class SignIn(PasskeyBrowserCase):
         self.forget_session()
         self.begin()
         self.enter_password(email)
-        self.press("Continue")
+        self.press("Create a passkey")
         user = self.came_back()
         self.assertEqual(len(self.credentials()), 1)
         # From now on without the password, and without an offer.

@@ -35,7 +35,10 @@ extension Fixtures {
         "sign-in-passkey-first",
         .signIn(target(), signUp: back, passkey: first)
       ),
-      ("sign-up-address", .signUp(target(), minimumPassword: nil, signIn: back)),
+      (
+        "sign-up-address",
+        .signUp(target(), minimumPassword: nil, client: text("Contoso Mail"), signIn: back)
+      ),
       (
         "sign-up-passkey-first",
         .signUpWithPasskey(

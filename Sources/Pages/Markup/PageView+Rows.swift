@@ -26,7 +26,7 @@ extension PageView {
       state.map { state -> [Markup] in ["\(state)"] }
       ?? person.issuer.map { words(.message(.signedInWith, ["issuer": .name($0)])) }
     return """
-      \(picture)<span class="lines">\(lines.map { "<bdi>\($0)</bdi>" })\
+      \(picture)<span class="lines">\(lines.map { "<bdi>\(breakable($0))</bdi>" })\
       \(state.map { #"<span class="state">\#($0)</span>"# })</span>
       """
   }
@@ -52,12 +52,13 @@ extension PageView {
       #"<span class="badge \#(row.isWarning ? "warning" : "success")">\#(words(badge))</span>"#
     }
     let values: [Markup] = row.values.map { "<span class=\"value\">\(words($0))</span>\n" }
-    let isBare = values.isEmpty && badge == nil
+    let picture = row.picture.map { self.person(Person(picture: $0)) }
+    let isBare = values.isEmpty && badge == nil && picture == nil
     return """
       <div class="row">
       <dt id="\(id)">\(row.mark.map { mark($0, of: plain(row.label)) })\
       <span>\(words(row.label))</span></dt>
-      \(if: !isBare, "<dd class=\"values\">\(values)\(badge)</dd>")
+      \(if: !isBare, "<dd class=\"values\">\(picture)\(values)\(badge)</dd>")
       \(actions)
       </div>
       """
