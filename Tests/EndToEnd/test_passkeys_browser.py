@@ -133,6 +133,16 @@ class Account(PasskeyBrowserCase):
 
 
 class SignIn(PasskeyBrowserCase):
+    def test_one_divider_stands_above_all_other_ways(self):
+        self.settings(email_code=True)
+        self.begin()
+        self.send(email=self.own_email())
+        self.assertEqual(self.heading(), "Enter your password")
+        labels = [item.text for item in self.browser.all("main button")]
+        self.assertIn("Email me a code", labels)
+        self.assertIn(SIGN_IN, labels)
+        self.assertEqual([item.text for item in self.browser.all(".or") if item.is_displayed()], ["or"])
+
     def test_the_offer_and_its_three_answers(self):
         email = self.sign_up_here()
         for answer, note in [("Remind me later", "passkeyLater"),

@@ -76,7 +76,7 @@ extension Fixtures {
       ),
       (
         "passkey-offer",
-        .offerPasskey(passkey(.create, .continue), later: target(), never: target())
+        .offerPasskey(passkey(.create, .createPasskey), later: target(), never: target())
       ),
       ("passkeys", .passkeys(passkeys, add: back, back: back)),
       ("passkeys-none", .passkeys([], add: nil, back: back)),

@@ -39,13 +39,12 @@ extension PageView {
       switch action {
       case .link(let link):
         return """
-          <dd class="action"><a href="\(link.destination.text)" id="\(own)" \
+          <a href="\(link.destination.text)" id="\(own)" \
           aria-labelledby="\(own) \(id)"\(attribute: "class", link.style?.rawValue)>\
-          \(words(link.text))</a></dd>
+          \(words(link.text))</a>
           """
       case .button(let button, let target):
-        let form = self.form(target, self.button(button, own, labelledBy: id))
-        return #"<dd class="action">\#(form)</dd>"#
+        return form(target, self.button(button, own, labelledBy: id))
       }
     }
     let badge = row.badge.map { badge -> Markup in
@@ -59,7 +58,7 @@ extension PageView {
       <dt id="\(id)">\(row.mark.map { mark($0, of: plain(row.label)) })\
       <span>\(words(row.label))</span></dt>
       \(if: !isBare, "<dd class=\"values\">\(picture)\(values)\(badge)</dd>")
-      \(actions)
+      \(if: !actions.isEmpty, "<dd class=\"action\">\(actions)</dd>")
       </div>
       """
   }
