@@ -80,10 +80,15 @@ package import WireKit
     overview.passkeys = summary.passkeys
     let paths = Self.paths(visit, summary)
     // The link of the mail needs an open password.
-    if summary.needsVerification, paths.address != nil, visit.app.accountSettings.isOpen(.password)
+    if profile.email != nil, !profile.isEmailVerified, paths.address != nil,
+      visit.app.accountSettings.isOpen(.password)
     {
       overview.verification = visit.target(AddressPages.verificationPath)
+      overview.needsVerification = summary.needsVerification
     }
+    overview.mustKeepAuthenticator =
+      visit.app.sessionSettings.mfa == .required
+      && (summary.passkeys == 0 || !visit.app.passkeySettings.isOpen)
     let isOpen = visit.app.passkeySettings.isOpen
     return visit.response(
       signaling: isOpen ? try await Passkeys.current(of: user, context) : [],

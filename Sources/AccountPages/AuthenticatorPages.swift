@@ -5,8 +5,10 @@ import HostedPages
 import Localization
 import OpenID
 import Pages
+import Passkeys
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 
 /// The second factor: `/account/authenticator` and `/account/recovery-codes`.
@@ -25,12 +27,18 @@ import WireKit
     AccountVisit.show(path, isFresh: true, "Show the form that turns a second factor on or off") {
       (visit) async throws(Failure) in
       let factors = try await SecondFactors.list(of: visit.user, visit.context).factors
-      let errors = visit.state.errors.pageErrors
+      let (errors, begin) = (visit.state.errors.pageErrors, visit.target(path))
+      guard !factors.isEmpty else {
+        return visit.response(
+          with: .offerAuthenticator(begin, back: .account, errors: errors))
+      }
+      guard try await !mustKeep(visit) else {
+        return visit.response(
+          with: .replaceAuthenticator(begin, back: .account, errors: errors))
+      }
       return visit.response(
-        with: factors.isEmpty
-          ? .offerAuthenticator(visit.target(path), back: .account, errors: errors)
-          : .turnOffAuthenticator(visit.target(removalPath), back: .account)
-      )
+        with: .turnOffAuthenticator(
+          visit.target(removalPath), leavesPasskey: isRequired(visit), back: .account))
     },
     AccountVisit.handle(path, isFresh: true, "Make the secret of a second factor", begin),
     AccountVisit.show(setUpPath, isFresh: true, "Show the secret of a second factor") {
@@ -55,6 +63,7 @@ import WireKit
     },
     AccountVisit.handle(removalPath, from: page, isFresh: true, "Turn the second factors off") {
       (visit, _) async throws(Failure) in
+      guard try await !mustKeep(visit) else { return visit.call.redirect(to: page) }
       for factor in try await SecondFactors.list(of: visit.user, visit.context).factors {
         do throws(Failure) {
           try await SecondFactors.remove(factor.id, of: visit.user, visit.context)
@@ -85,8 +94,24 @@ import WireKit
     },
     AccountVisit.handle(
       newCodesPath, from: .account, "Continue after the recovery codes were saved"
-    ) { (visit, _) async throws(Failure) in try visit.report(.changesSaved) },
+    ) { (visit, form) async throws(Failure) in
+      try visit.report(form[enrolled] == nil ? .changesSaved : .authenticatorTurnedOn)
+    },
   ]
+
+  /// The field of a page with new codes that are those of a new app.
+  private nonisolated static let enrolled = "enrolled"
+
+  private static func isRequired(_ visit: AccountVisit) -> Bool {
+    visit.app.sessionSettings.mfa == .required
+  }
+
+  /// Returns whether the user needs the app to sign in, and can only replace it.
+  private static func mustKeep(_ visit: AccountVisit) async throws(Failure) -> Bool {
+    guard isRequired(visit) else { return false }
+    guard visit.app.passkeySettings.isOpen else { return true }
+    return try await !Passkeys.exist(for: visit.user, visit.context)
+  }
 
   private static func begin(
     _ visit: AccountVisit, _ form: FormValues
@@ -116,11 +141,11 @@ import WireKit
       let errors = try await visit.call.errors(wrong: .authenticatorCodeWrong) {
         () async throws(Failure) in
         confirmed = try await SecondFactors.confirm(
-          code, of: factor, by: visit.user, as: .pages, visit.context
+          code, of: factor, by: visit.user, as: .pages, replacing: true, visit.context
         )
       }
       guard let confirmed else { return try visit.response(to: errors, of: setUpPage, values) }
-      return visit.keep(confirmed.session, in: try show(confirmed.recoveryCodes, visit))
+      return visit.keep(confirmed.session, in: try show(confirmed.recoveryCodes, of: factor, visit))
     } catch .notFound {
       // Another tab was first, or has made another secret.
       return visit.call.redirect(to: page)
@@ -130,17 +155,25 @@ import WireKit
   // MARK: Recovery codes
 
   /// Leads to the page of new codes, which the address of the page keeps encrypted for some minutes.
-  private static func show(_ codes: [String], _ visit: AccountVisit) throws(Failure) -> Response {
-    let state = PageState(values: [.codes: codes.joined(separator: " ")])
+  ///
+  /// - `factor`: the new app that they are for; nil for codes in place of others.
+  private static func show(
+    _ codes: [String], of factor: FactorID? = nil, _ visit: AccountVisit
+  ) throws(Failure) -> Response {
+    var state = PageState(values: [.codes: codes.joined(separator: " ")])
+    state.values[.factor] = factor?.text
     return try visit.call.redirect(to: LocalPath(checked: newCodesPath), showing: state)
   }
 
   private static func newCodes(_ visit: AccountVisit) throws(Failure) -> Response {
     guard let codes = codes(of: visit) else { return visit.call.redirect(to: codesPage) }
+    let hidden = visit.state.values[.factor] == nil ? [] : [HiddenField(enrolled, "true")]
     let file = try visit.state.path(LocalPath(checked: filePath), visit.call)
     return visit.response(
-      with: .recoveryCodes(codes, download: Destination(file), next: visit.target(newCodesPath))
-        .inAccount()
+      with: .recoveryCodes(
+        codes, download: Destination(file), next: visit.target(newCodesPath, hidden)
+      )
+      .inAccount()
     )
   }
 

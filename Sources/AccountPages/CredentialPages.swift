@@ -141,7 +141,7 @@ import WireKit
       )
     }
     return visit.keep(
-      session, in: try visit.response(to: errors, of: page, notice: .passwordSaved)
+      session, in: try visit.response(to: errors, of: page, notice: .passwordChanged)
     )
   }
 }

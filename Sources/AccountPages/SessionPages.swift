@@ -40,9 +40,7 @@ import WireKit
       let agent = session.agent.map(BrowserName.init)
       let used = session.usedAt.microseconds
       return SessionDescription(
-        device: session.isOfSupport
-          ? .message(.support) : agent?.system.map { .name($0) } ?? .message(.unknownDevice),
-        browser: agent?.program,
+        device: session.isOfSupport ? .message(.support) : agent?.title ?? .message(.unknownDevice),
         place: session.address,
         clients: ([session.client] + session.ofClients.map(\.client)).compactMap(\.self).unique,
         time: CalendarTime(session.usedAt),
@@ -60,6 +58,14 @@ import WireKit
         shown, endOthers: shown.count > 1 ? visit.target(othersPath) : nil, back: .account
       )
     )
+  }
+}
+
+extension BrowserName {
+  /// The browser on its system, as a title; nil for an empty `User-Agent`.
+  fileprivate var title: Text? {
+    guard let program, let system else { return (program ?? system).map { .name($0) } }
+    return .message(.deviceOnSystem, ["browser": .name(program), "system": .name(system)])
   }
 }
 

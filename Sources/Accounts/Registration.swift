@@ -146,6 +146,32 @@ extension Users {
     return try await AccountMail.begin(flow, takenBy: account, in: nil, context)
   }
 
+  /// Mails another code of a registration, or informs the user of the address once more.
+  ///
+  /// The flow and its password stay, and the code from before works no longer.
+  /// - Parameters:
+  ///   - flow: the flow of the registration.
+  ///   - email: its address.
+  ///   - context: the context of the request.
+  /// - Returns: whether the flow still waits for a code.
+  /// - Throws: `.mailNotConfigured`, `.signUpClosed`, `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop package static func mailCodeAgain(
+    of flow: String, to email: String, _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    try context.mailer.requireConfigured()
+    try context.requireOpenSignUp()
+    let address = try await EmailAddress(email, context)
+    try await RequestLimiter.mail(to: address.key, for: nil, context)
+    let account = try await Accounts.find(address, context)
+    return try await context.transaction { transaction async throws(Failure) in
+      let renewed = try await AuthenticationFlow.replaceCode(
+        ofRegistration: flow, email, address, in: transaction)
+      guard let renewed else { return false }
+      AccountMail.send(renewed, takenBy: account, in: nil, transaction)
+      return true
+    }
+  }
+
   /// Mails a code that completes the registration of a user without a password.
   ///
   /// - Parameters:

@@ -398,9 +398,8 @@ extension Failure {
       let isShown = fields.contains { $0.utf8.elementsEqual(field.utf8) }
       let isInside = names[fault.place] == nil && fault.place.split(separator: "/").count > 1
       let rest = isInside ? " (\(fault.place))" : ""
-      return Mistake(
-        isShown ? fault.detail + rest : "\(fault.place): \(fault.detail)",
-        field: isShown ? field : nil)
+      guard isShown else { return Mistake("\(fault.place): \(fault.detail)") }
+      return .rule(fault.code, fault.detail + rest, field: field)
     }
   }
 

@@ -23,7 +23,7 @@ package enum EventWords {
   /// The actors that are no administrators and no clients.
   package static let actors = [
     "user": "The user", "operator": "Command line", "system": "Dossier",
-    "unauthenticated": "Not signed in",
+    "unauthenticated": "A visitor",
   ]
 
   /// The words of all actions.

@@ -58,8 +58,24 @@ package struct Mistake: Sendable {
   /// The name of the field that has to change; nil if none can mend the error.
   package let field: String?
   package let text: String
+  /// The name before the text in the summary; nil if the text says which value it means.
+  let label: String?
 
-  package init(_ text: String, field: String? = nil) { (self.text, self.field) = (text, field) }
+  package init(_ text: String, field: String? = nil, label: String? = nil) {
+    (self.text, self.field, self.label) = (text, field, label)
+  }
+
+  /// Creates the error of a value that breaks a rule.
+  ///
+  /// - Parameters:
+  ///   - code: the code of the rule.
+  ///   - detail: the rule in words.
+  ///   - field: the name of the field.
+  /// - Returns: the error, which the summary shows with the label of the field.
+  package static func rule(_ code: String, _ detail: String, field: String) -> Mistake {
+    let words = code.utf8.elementsEqual("missing".utf8) ? "Enter a value." : detail
+    return Mistake(words, field: field, label: NameWords.label(field))
+  }
 }
 
 /// The frame around each page of an administrator.

@@ -180,11 +180,12 @@ package struct ConsoleShell: Sendable {
   private func summary(_ mistakes: [Mistake]) -> Markup {
     let items = mistakes.map { mistake -> Markup in
       guard let field = mistake.field else { return "<li>\(mistake.text)</li>\n" }
-      return "<li><a href=\"#\(field)\">\(mistake.text)</a></li>\n"
+      let label = mistake.label.map { "\($0): " as Markup }
+      return "<li><a href=\"#\(field)\">\(label)\(mistake.text)</a></li>\n"
     }
     return """
       <div class="summary" role="group" aria-labelledby="summary-title" tabindex="-1" autofocus>
-      <h2 id="summary-title">There is a problem</h2>
+      <h2 id="summary-title">There's a problem</h2>
       <ul>
       \(items)</ul>
       </div>

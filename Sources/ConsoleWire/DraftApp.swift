@@ -40,8 +40,8 @@ struct DraftApp {
   /// The settings that break a rule, each at its field.
   var mistakes: [Mistake] {
     faults.map { fault in
-      Mistake(
-        fault.detail, field: fault.place.split(separator: "/").dropFirst().first.map(String.init))
+      let field = fault.place.split(separator: "/").dropFirst().first.map(String.init)
+      return field.map { .rule(fault.code, fault.detail, field: $0) } ?? Mistake(fault.detail)
     }
   }
 }

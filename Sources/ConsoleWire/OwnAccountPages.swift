@@ -54,9 +54,8 @@ import WireKit
       [.init("Browser"), .init("State"), .init("Address"), .init("Last use"), .init("Ends")])
     let sessions = try await ConsoleSessions.list(visit.session, visit.context)
     for session in sessions {
-      let agent = session.agent ?? "Unknown"
       table.rows.append([
-        Part.name(agent.count > 60 ? "\(agent.prefix(60))…" : agent),
+        Part.name(session.agent.flatMap { BrowserName($0).label } ?? "Unknown"),
         session.id == visit.session.session ? Part.tag("This one", .success) : "",
         Part.name(session.address ?? ""), Part.time(session.refreshedAt.text),
         Part.time(session.expiresAt.text),

@@ -45,9 +45,10 @@ package struct BrandingSettings: RecordPart {
     )
     color = read.text(
       "brand_color",
-      .text(0...7, "color", "This setting must be a color such as #1f57c3, or empty.") {
-        $0.isEmpty || Color($0) != nil
-      },
+      .text(
+        0...7, "color", "This setting must be a color such as #1f57c3, or empty.",
+        impliesLength: true
+      ) { $0.isEmpty || Color($0) != nil },
       "",
       "the color of the main buttons, such as #1f57c3; Dossier derives the colors of texts and links "
         + "with enough contrast from it"

@@ -29,10 +29,10 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case connectionSignUpClosedText, connectionAddressTakenText
   case accountExists, accountExistsText, signInToLink, linkingNotice, notLinked, notLinkedText
   // Sign-up.
-  case createAccount, createAccountIntroduction, haveAccount, readTerms
+  case createAccount, createAccountIntroduction, signUpToClient, haveAccount, readTerms
   // Forgotten passwords and addresses.
   case resetPassword, resetIntroduction, checkMail, resetSent, verificationSent, mailSentNext,
-    signedIn, signedInText
+    resetDone, verificationDone, signedIn, signedInText
   case chooseNewPassword
   case verifyAddress, confirmAddress, confirmAddressIntroduction, disown, disownIntroduction
   case restoreAddress, restoreAddressIntroduction, restoreAddressEffect
@@ -52,7 +52,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case signOut, signOutQuestion, staySignedIn, signedOut, signedOutText, signedOutOfOne,
     signedOutIssuer, signInAgain
   // Second factors.
-  case setUpAuthenticator, setUpAuthenticatorText, setUpAuthenticatorIntroduction, qrCode,
+  case setUpAuthenticator, setUpAuthenticatorText, setUpAuthenticatorIntroduction,
+    replaceAuthenticator, replaceAuthenticatorText, qrCode,
     authenticatorKey, openAuthenticator, turnOn
   case saveRecoveryCodes, saveRecoveryCodesIntroduction, continueAfterSaving
   case recoveryCodeUse, savedOn
@@ -68,9 +69,10 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case identitiesIntroduction, linkedOn, unlink, applicationsIntroduction, grantedOn
   case link, linkAccount
   case support, supportText, supportIntroduction, supportCodeUse, createSupportCode,
+    createNewSupportCode,
     supportSessionLasts, endSupport, supportEnded
   case passkeys, passkeyCount, passkey, passkeysIntroduction, passkeyMadeOn, addPasskey,
-    addPasskeyText,
+    createPasskey, addPasskeyText,
     removePasskey, removePasskeyText
   case signInWithPasskey, signUpWithPasskey, usePasskey, passkeyStepIntroduction,
     passkeyNeededIntroduction, passkeyOnDevice
@@ -79,7 +81,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case upload, removePicture, changeAddress, changeAddressIntroduction
   case addAddress, addAddressIntroduction
   case changePassword, changePasswordText
-  case turnOffAuthenticator, turnOffAuthenticatorText, replaceRecoveryCodes
+  case turnOffAuthenticator, turnOffAuthenticatorText, turnOffForPasskeyText,
+    replaceRecoveryCodes
   case replaceRecoveryCodesText, createCodes, linkIdentity, linkIdentityText, unlinkIdentity,
     unlinkIdentityText
   case removeApplication, removeApplicationText, downloadIntroduction, downloadData
@@ -87,8 +90,10 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case downloadFirst, typeAddress, deleteForever
   case confirmIdentity, confirmIdentityIntroduction, confirmIdentityToClient, useOtherMethod
   // Reports of changes.
-  case changesSaved, addressChanged, sessionEnded, otherSessionsEnded, identityLinked,
-    identityUnlinked, applicationRemoved, authenticatorTurnedOff, passkeyAdded, passkeyRemoved
+  case changesSaved, addressChanged, passwordChanged, sessionEnded, otherSessionsEnded,
+    identityLinked,
+    identityUnlinked, applicationRemoved, authenticatorTurnedOn,
+    authenticatorTurnedOff, passkeyAdded, passkeyRemoved
   // Hand-over.
   case handOver, handOverToApp, handOverToClient, formPostIntroduction, webMessageIntroduction
   // Errors of fields.
@@ -166,7 +171,7 @@ extension MessageKey {
     case .printedOn, .savedOn, .lastUse, .signedInOn, .throttledText, .tryAgain,
       .serviceUnavailableText, .supportSessionLasts:
       ["time"]
-    case .backToClient, .signInToClient, .consent, .confirmApplication,
+    case .backToClient, .signInToClient, .signUpToClient, .consent, .confirmApplication,
       .confirmApplicationIntroduction, .removeApplicationText, .confirmIdentityToClient,
       .handOverToClient, .unregisteredRedirectText:
       ["client"]

@@ -138,6 +138,15 @@ package enum AuthorizationStage: Sendable, Equatable {
     }
   }
 
+  /// Whether a code was mailed to verify the address of a new user.
+  package var isOfNewUser: Bool {
+    switch self {
+    case .mailedCode(_, let isOfNewUser): isOfNewUser
+    case .newPasskey: true
+    case .start, .secondFactor, .enrollment: false
+    }
+  }
+
   /// The stored form; nil at the start.
   fileprivate var json: JSON? {
     switch self {

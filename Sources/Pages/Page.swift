@@ -28,7 +28,7 @@ package struct Page: Sendable {
   }
 
   /// The result that the icon above the heading shows.
-  package enum Symbol: Sendable { case success, mail }
+  package enum Symbol: Sendable { case success, mail, passkey }
 
   package init(title: MessageKey, heading: Text? = nil) {
     self.title = title
@@ -79,7 +79,8 @@ package struct Page: Sendable {
     case accounts([AccountChoice])
     /// A user, and a link for those who are another one.
     case person(Person, Link? = nil)
-    case codes([String])
+    /// Codes to keep, with the link that downloads them; a single code is only for reading out.
+    case codes([String], download: Link? = nil)
     case key(label: Text, text: String)
     case qrCode(QRCode, label: Text)
     /// A link to an app of this device, which only phones have.
@@ -144,6 +145,9 @@ package struct PageError: Sendable, Equatable {
     (self.field, self.typed) = (field, typed)
     self.link = link
   }
+
+  /// The same error without its link, for a page that has the link itself.
+  var withoutLink: PageError { PageError(text, field: field, typed: typed) }
 }
 
 package struct Link: Sendable, Equatable {
@@ -266,6 +270,8 @@ package struct Row: Sendable {
   /// The mark before the label.
   package var mark: ConnectionMark?
   package var values: [Text] = []
+  /// An image in place of values, which the label names.
+  package var picture: ImageSource?
   package var badge: Text?
   /// Whether the badge is a warning, such as the one of an unverified address.
   package var isWarning = false

@@ -24,6 +24,8 @@ package struct ColumnRule: Sendable {
   private let check: @Sendable (JSON) -> [ColumnFault]
   /// Returns the form in which a valid string of a list is stored; nil if each is stored as typed.
   private var stored: (@Sendable (String) -> String)?
+  /// The fault of a text of another length, if the rule implies the length.
+  private var faultOfLength: Fault?
 
   /// - Parameters:
   ///   - kind: the type of the values.
@@ -46,13 +48,16 @@ package struct ColumnRule: Sendable {
   ///   - length: the number of its characters.
   ///   - code: the code of the fault.
   ///   - detail: the rule in words.
+  ///   - impliesLength: whether the words say enough about the length, as those of a color do.
   ///   - isValid: whether a string of that length is valid.
   /// - Returns: the rule.
   package static func text(
-    _ length: ClosedRange<Int>, _ code: String, _ detail: String,
+    _ length: ClosedRange<Int>, _ code: String, _ detail: String, impliesLength: Bool = false,
     _ isValid: @escaping @Sendable (String) -> Bool
   ) -> ColumnRule {
-    ColumnRule(.text(length)) { $0.string.map(isValid) == true ? nil : (code, detail) }
+    var rule = ColumnRule(.text(length)) { $0.string.map(isValid) == true ? nil : (code, detail) }
+    if impliesLength { rule.faultOfLength = (code, detail) }
+    return rule
   }
 
   /// Creates a rule for a list of strings, with a fault for each invalid one.
@@ -135,7 +140,7 @@ package struct ColumnRule: Sendable {
     case .text(let length):
       value.string.map { length.contains($0.unicodeScalars.count) } == true
         ? nil
-        : (
+        : faultOfLength ?? (
           "length",
           "This value must be a text of \(length.lowerBound) to \(length.upperBound) characters."
         )

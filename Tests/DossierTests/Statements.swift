@@ -28,7 +28,7 @@ private let singleStatements: [any PreparedStatement] = [
   AccountQueries.read, AccountQueries.readSigner, AccountQueries.create,
   AccountQueries.proveIdentity, AccountQueries.addIdentity, AccountQueries.setIdentity,
   AccountQueries.verify, FlowQueries.write, FlowQueries.spend, FlowQueries.newest, FlowQueries.use,
-  FlowQueries.tries, NetworkFlowQueries.spend, FreshProofQueries.isFresh,
+  FlowQueries.replaceCode, FlowQueries.tries, NetworkFlowQueries.spend, FreshProofQueries.isFresh,
   SecondFactorFlowQueries.makeRoom, SecondFactorFlowQueries.begin,
   SecondFactorFlowQueries.enrolling, SecondFactorFlowQueries.giveBack,
   SecondFactorFlowQueries.finish, EmailChangeQueries.own, EmailChangeQueries.former,

@@ -432,9 +432,12 @@ class Administrators(ConsoleCase):
         self.assertIn(b"data-keys", page.body)
         other = self.new_visitor()
         other.address, other.authenticator = visitor.address, visitor.authenticator
+        other.headers["User-Agent"] = "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/130.0"
         other.open("/console")
         self.sign_in(other)
-        visitor.open("/console/-/me")
+        page = visitor.open("/console/-/me")
+        self.assertIn("Firefox, Linux", page.text)
+        self.assertNotIn("Mozilla", page.text)
         self.assertIn("All other sessions have ended.", visitor.submit("/end").text)
         self.shows(other.open("/console/-/me"), "Sign in")
         self.shows(visitor.open("/console/-/me"), "Your account")

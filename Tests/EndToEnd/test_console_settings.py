@@ -147,10 +147,13 @@ class Branding(SettingsCase):
     def test_a_wrong_color_is_refused_before_the_preview(self):
         visitor = self.administrator("admin")
         visitor.open(BRANDING)
-        page = visitor.submit(BRANDING, button="preview", brand_color="red")
-        self.assertEqual(page.status, 422)
-        self.assertEqual(page.errors, ["This setting must be a color such as #1f57c3, or empty."])
-        self.assertEqual(visitor.form(BRANDING).fields["brand_color"], "red")
+        # The words are the same for a text that is too long to be a color.
+        for color in ["red", "dark blue"]:
+            page = visitor.submit(BRANDING, button="preview", brand_color=color)
+            self.assertEqual(page.status, 422)
+            self.assertEqual(
+                page.errors, ["Brand color: This setting must be a color such as #1f57c3, or empty."])
+            self.assertEqual(visitor.form(BRANDING).fields["brand_color"], color)
 
     def test_an_older_form_takes_nothing_back(self):
         self.reset("brand_color")

@@ -45,7 +45,8 @@ class SecondFactors(HostedCase):
         page = self.visitor.submit("/set-up", code=factor.code())
         self.shows(page, "Save your recovery codes")
         codes = self.saved_codes(page)
-        self.shows(self.visitor.submit("/recovery-codes/new"), "Your account")
+        page = self.shows(self.visitor.submit("/recovery-codes/new"), "Your account")
+        self.assertIn("Your authenticator app is on.", page.text)
         return factor, codes
 
     def saved_codes(self, page):
@@ -132,6 +133,45 @@ class SecondFactors(HostedCase):
         page = self.visitor.submit("/authenticator/remove")
         self.shows(page, "Your account")
         self.assertIn("Set up", page.links)
+
+    def test_an_app_that_requires_a_second_factor_lets_its_users_replace_it(self):
+        email = self.own_email()
+        old, codes = self.enrolled(email)
+        self.settings(mfa="required")
+        self.assertIn("Replace", self.visitor.open("/account").links)
+        page = self.shows(self.visitor.open("/account/authenticator"), "Replace your authenticator app")
+        self.assertIn("you can't turn the app off", page.text)
+        self.assertEqual([form.action for form in page.forms if "remove" in form.action], [])
+        page = self.shows(self.visitor.submit("/account/authenticator"), "Set up an authenticator app")
+        # The old app works until then.
+        self.assertEqual(self.factors(email), 1)
+        secret = re.search(r"Key\s*([A-Z2-7 ]{32,})", page.text)[1].replace(" ", "").strip()
+        new = Authenticator({"id": "", "uri": "", "secret": secret})
+        page = self.shows(self.visitor.submit("/set-up", code=new.code()), "Save your recovery codes")
+        self.assertNotEqual(self.saved_codes(page), codes)
+        self.shows(self.visitor.submit("/recovery-codes/new"), "Your account")
+        self.assertEqual(self.factors(email), 1)
+        self.site.sql("update second_factors set last_step = 0")
+        visitor = self.new_visitor()
+        self.sign_in(email, visitor=visitor)
+        self.shows(visitor.submit("/factor", code=old.code()), "Confirm your sign-in",
+                   "This code is wrong. Check the code, or wait for the next one.")
+        self.shows(visitor.submit("/factor", code=new.code()), "Your account")
+
+    def factors(self, email):
+        """Returns how many authenticator apps a user has."""
+        return int(self.site.sql(
+            "select count(*) from second_factors f join users u on u.user_id = f.user_id "
+            f"where u.email = '{email}' and f.confirmed_at is not null"))
+
+    def test_no_form_turns_off_the_only_second_factor_that_an_app_requires(self):
+        email = self.own_email()
+        self.enrolled(email)
+        page = self.visitor.open("/account/authenticator")
+        self.settings(mfa="required")
+        self.visitor.page = page
+        self.shows(self.visitor.submit("/authenticator/remove"), "Replace your authenticator app")
+        self.assertEqual(self.factors(email), 1)
 
     def test_the_next_user_of_a_browser_gets_no_codes(self):
         self.enrolled(self.own_email())

@@ -36,6 +36,8 @@ class SignIn(HostedCase):
         page = self.visitor.submit("/password", password="wrong horse")
         self.shows(page, "Enter your password", wrong)
         self.assertEqual(page.forms[0].fields["password"], "")
+        # The error needs no link, since the page has it below the field.
+        self.assertEqual(page.body.count(b'/forgot"'), 1)
         # A reload shows the same page, and sends no form.
         self.shows(self.visitor.open(page.path), "Enter your password", wrong)
         self.shows(self.visitor.submit("/password", password=PASSWORD), "Your account")
@@ -114,7 +116,8 @@ class SignIn(HostedCase):
         self.visitor.submit(email=email)
         page = self.visitor.submit("/code/send")
         self.shows(page, "Enter the code")
-        self.assertIn(f"If an account exists for {email}, we've sent a code.", page.text)
+        self.assertIn("If an account exists for this address, we've sent a code.", page.text)
+        self.assertEqual(page.forms[0].fields["email"], email)
         self.shows(self.visitor.submit("/code", code="12"), "Enter the code",
                    "The code must have 8 digits.")
         code = self.mailed_code(email)
@@ -145,6 +148,53 @@ class SignIn(HostedCase):
         page = self.visitor.submit("/code", code=self.mailed_code(email))
         self.shows(page, "Your account")
         self.assertIn("Verified", page.text)
+
+    def registers(self, email):
+        """Begins a registration, which waits for a code."""
+        self.visitor.open("/account")
+        self.visitor.open(self.visitor.page.links["Create account"])
+        page = self.visitor.submit(email=email, new_password=PASSWORD)
+        return self.shows(page, "Verify your email address")
+
+    def test_a_registration_gets_a_new_code(self):
+        email = self.own_email()
+        self.settings(sign_up="verify_first")
+        self.registers(email)
+        first = self.mailed_code(email)
+        wrong = "00000000" if first != "0000 0000" else "11111111"
+        for _ in range(5):
+            page = self.visitor.submit("/code", code=wrong)
+        self.shows(page, "Verify your email address", "Too many wrong codes. Request a new one.")
+        self.shows(self.visitor.submit("/send-again"), "Verify your email address")
+        second = self.mailed_code(email, 2)
+        if first != second:
+            self.shows(self.visitor.submit("/code", code=first), "Verify your email address",
+                       "This code is wrong. Check the code or request a new one. 4 tries left.")
+        self.shows(self.visitor.submit("/code", code=second), "Your account")
+        # The password is that of the registration.
+        self.shows(self.sign_in(email, visitor=self.new_visitor()), "Your account")
+
+    def test_new_codes_of_a_registration_are_limited_and_alike_for_a_known_address(self):
+        email = self.own_email()
+        self.expect(self.register(email, PASSWORD), 201)
+        self.settings(sign_up="verify_first")
+        for address in ["new-" + email, email]:
+            self.registers(address)
+            self.shows(self.visitor.submit("/send-again"), "Verify your email address")
+            for _ in range(20):
+                page = self.visitor.submit("/send-again")
+                if page.status == 429:
+                    break
+            self.assertRegex(page.errors[0], r"Too many attempts\. Try again in \d+ \w+\.")
+
+    def test_an_expired_code_of_a_registration_leads_back_to_its_form(self):
+        email = self.own_email()
+        self.settings(sign_up="verify_first")
+        self.registers(email)
+        self.site.sql("update authentication_flows set expires_at = now() where purpose = 'register'")
+        page = self.shows(self.visitor.submit("/send-again"), "Create account",
+                          "This sign-in has expired. Start again.")
+        self.assertEqual(page.forms[0].fields["email"], email)
 
     def test_an_address_that_is_not_verified_gets_a_mail(self):
         email = self.own_email()

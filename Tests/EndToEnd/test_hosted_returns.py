@@ -10,6 +10,7 @@ from openid import CALLBACK, LOGOUT, OpenIDCase, Party, target
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 NEW = "another horse"
+RESET_DONE = "I've chosen a new password"
 
 
 class MailedLinks(OpenIDCase):
@@ -27,7 +28,7 @@ class MailedLinks(OpenIDCase):
 
     def waits(self, page):
         """Returns the status that the script of a page asks for."""
-        path = page.links["Continue"].replace("/resume", "/waiting")
+        path = page.links[RESET_DONE].replace("/resume", "/waiting")
         self.assertIn(f'data-check="{path}"', page.body.decode())
         return self.visitor.open(path).status
 
@@ -40,7 +41,7 @@ class MailedLinks(OpenIDCase):
         self.visitor.open(self.link(email, "ds_reset"))
         page = self.shows(self.visitor.submit(new_password=NEW), "Your account")
         self.assertRegex(page.body.decode(),
-                         r'role="status">(?s:.){,400}<span>Your password has been changed</span>')
+                         r'role="status">(?s:.){,400}<span>Your password has been changed.</span>')
         self.assertNotIn("has been changed", self.visitor.open("/account").text)
 
     def test_the_same_browser_ends_in_the_app(self):
@@ -60,7 +61,7 @@ class MailedLinks(OpenIDCase):
         self.assertEqual(self.waits(tab), 204)
         self.expect(party.exchange(code), 200)
         self.assertEqual(self.waits(tab), 200)
-        page = self.shows(self.visitor.open(tab.links["Continue"]), "You're signed in")
+        page = self.shows(self.visitor.open(tab.links[RESET_DONE]), "You're signed in")
         self.assertEqual(page.links["single_page"], LOGOUT)
         self.shows(self.visitor.open("/account"), "Your account")
         self.shows(self.visitor.open(link), "Link expired", status=404)
@@ -74,7 +75,7 @@ class MailedLinks(OpenIDCase):
         self.assertEqual(self.waits(tab), 204)
         self.site.sql("update authorizations set claimed_at = claimed_at - interval '11 seconds'")
         self.assertEqual(self.waits(tab), 200)
-        code = party.code(self.visitor.open(tab.links["Continue"]))
+        code = party.code(self.visitor.open(tab.links[RESET_DONE]))
         self.expect(party.exchange(code), 200)
 
     def test_two_clicks_sign_in_once(self):
@@ -115,7 +116,7 @@ class MailedLinks(OpenIDCase):
         self.shows(stranger.open("/account"), "Sign in")
         # The first browser has shown nothing, so it asks for the new password.
         self.assertEqual(self.waits(tab), 204)
-        page = self.shows(self.visitor.open(tab.links["Continue"]), "Enter your password")
+        page = self.shows(self.visitor.open(tab.links[RESET_DONE]), "Enter your password")
         self.assertEqual(page.forms[0].fields["email"], email)
         self.assertTrue(target(self.visitor.submit("/password", password=NEW)).startswith(CALLBACK))
 
@@ -140,7 +141,7 @@ class MailedLinks(OpenIDCase):
         thief.cookies = dict(self.visitor.cookies)
         self.visitor.open(link)
         self.visitor.submit(new_password=NEW)
-        page = thief.open(tab.links["Continue"])
+        page = thief.open(tab.links[RESET_DONE])
         self.assertNotIn("code=", page.body.decode() + (page.location or ""))
         self.shows(thief.open("/account"), "Sign in")
 

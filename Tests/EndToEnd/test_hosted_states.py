@@ -155,7 +155,7 @@ class Account(StateCase):
         self.assertIn("contoso.example", self.browser.find("main").text)
         self.press("Unlink")
         self.look("Linked accounts")
-        self.assertIn("Nothing here yet", self.browser.find("main").text)
+        self.assertIn("None yet", self.browser.find("main").text)
         self.quiet()
 
 

@@ -72,7 +72,7 @@ class Adding(AttackCase):
         self.visitor.open(party.path)
         self.visitor.submit(email=email)
         self.visitor.submit("/password", password=PASSWORD, platform="1")
-        page = self.shows(self.visitor.page, "Log in faster on this device")
+        page = self.shows(self.visitor.page, "Sign in faster with a passkey")
         made = json.dumps(Passkey().made(asked_by(page, "create")))
         self.site.sql("update sessions set authenticated_at = now() - interval '30 minutes' "
                       f"where user_id = '{user}'")

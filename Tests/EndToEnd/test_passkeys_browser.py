@@ -16,7 +16,7 @@ from openid import OpenIDCase, Party
 from passkey_device import DeviceCase
 from passkeys import RP_ID
 
-OFFER = "Log in faster on this device"
+OFFER = "Sign in faster with a passkey"
 SIGN_IN = "Sign in with a passkey"
 
 
@@ -76,7 +76,7 @@ class Account(PasskeyBrowserCase):
     def test_a_password_user_adds_a_passkey_and_signs_in_by_autofill(self):
         email = self.sign_up_here()
         self.open("/account/passkeys")
-        self.assertIn("Nothing here yet", self.browser.find("main").text)
+        self.assertIn("None yet", self.browser.find("main").text)
         self.press("Add a passkey")
         self.press("Add a passkey")
         self.assertEqual(self.heading(), "Passkeys")
@@ -133,6 +133,16 @@ class Account(PasskeyBrowserCase):
 
 
 class SignIn(PasskeyBrowserCase):
+    def test_one_divider_stands_above_all_other_ways(self):
+        self.settings(email_code=True)
+        self.begin()
+        self.send(email=self.own_email())
+        self.assertEqual(self.heading(), "Enter your password")
+        labels = [item.text for item in self.browser.all("main button")]
+        self.assertIn("Email me a code", labels)
+        self.assertIn(SIGN_IN, labels)
+        self.assertEqual([item.text for item in self.browser.all(".or") if item.is_displayed()], ["or"])
+
     def test_the_offer_and_its_three_answers(self):
         email = self.sign_up_here()
         for answer, note in [("Remind me later", "passkeyLater"),
@@ -153,7 +163,7 @@ class SignIn(PasskeyBrowserCase):
         self.forget_session()
         self.begin()
         self.enter_password(email)
-        self.press("Continue")
+        self.press("Create a passkey")
         user = self.came_back()
         self.assertEqual(len(self.credentials()), 1)
         # From now on without the password, and without an offer.

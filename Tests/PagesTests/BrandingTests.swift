@@ -76,8 +76,9 @@ import Testing
       #expect(palette.muted.contrast(with: palette.hover) >= 4.5)
       #expect(palette.success.contrast(with: palette.successBackground) >= 4.5)
       #expect(palette.danger.contrast(with: palette.dangerBackground) >= 4.5)
-      #expect(palette.onDanger.contrast(with: palette.danger) >= 4.5)
+      #expect(palette.onDanger.contrast(with: palette.dangerFill) >= 4.5)
       #expect(palette.onDanger.contrast(with: palette.dangerHover) >= 4.5)
+      #expect(palette.dangerFill.contrast(with: palette.surface) >= 3)
       #expect(palette.onAccent.contrast(with: palette.accent) >= 4.5)
     }
   }

@@ -234,15 +234,16 @@ import Testing
   }
 
   @Test func `names are set apart from the words around them`() throws {
-    let parts = Catalog.english.parts(of: .codeSent, ["email": .name("ada")])
+    let parts = Catalog.english.parts(of: .resetSent, ["email": .name("ada")])
     #expect(
       parts == [
-        .words("If an account exists for "), .name("ada"), .words(", we've sent a code."),
+        .words("If an account exists for "), .name("ada"),
+        .words(", we've sent a link. Open it to choose a new password."),
       ]
     )
     let page = Fixtures().pages.first { $0.name == "confirm-address" }?.page
     let html = Fixtures.html(page ?? .unknownApplication())
-    #expect(html.contains("Use <bdi>ada@example.com</bdi> for your"))
+    #expect(html.contains("Use <bdi>ada@<wbr>example<wbr>.com</bdi> for your"))
   }
 }
 

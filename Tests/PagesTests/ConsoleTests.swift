@@ -79,6 +79,15 @@ import Testing
         #"<datalist id="action-list"><option value="a&quot;b"></datalist>"#))
   }
 
+  @Test
+  func `the error of a rule names its field in the summary, and a missing value in plain words`() {
+    let missing = Mistake.rule("missing", "This member is required.", field: "logo_url")
+    #expect(missing.label == "Logo URL" && missing.text == "Enter a value.")
+    let other = Mistake.rule("color", "No color.", field: "brand_color")
+    #expect(other.label == "Brand color" && other.text == "No color.")
+    #expect(Mistake("Enter a key.", field: "key").label == nil)
+  }
+
   @Test func `paths of the console escape their segments`() {
     #expect(
       LocalPath.console("a/b", "?x", query: [("q", "a&b"), ("none", "")]).text

@@ -1,3 +1,4 @@
+import Encoding
 import TestSupport
 import Testing
 
@@ -31,7 +32,7 @@ import Testing
   @Test func `the page of a code has one sentence, and a button that waits`() throws {
     let document = try document("mail-code-signIn")
     let texts = document.all("p").filter { $0.ancestors.last == "main" }.map(\.text)
-    #expect(texts == ["If an account exists for ada@example.com, we've sent a code."])
+    #expect(texts == ["If an account exists for this address, we've sent a code."])
     let resend = try #require(document.all("button").last)
     #expect(resend.text == "Send a new code" && resend["data-wait"] == "30")
     // After an error, the user has looked for the email.
@@ -89,10 +90,60 @@ import Testing
     #expect(try HTMLDocument(Fixtures.html(page)).all("a").allSatisfy { $0["class"] == nil })
   }
 
-  @Test func `recovery codes can be copied and printed`() throws {
+  @Test func `recovery codes can be copied, printed and downloaded in one row`() throws {
     let document = try document("recovery-codes")
     let list = try #require(document.elements.first { $0["class"] == "codes" })
     #expect(list["data-copy"] == "Copy" && list["data-print"] == "Print")
+    #expect(document.all("a").first { $0.text == "Download" }?["class"] == "secondary")
+    #expect(document.elements.contains { $0["class"] == "tools" && $0.text == "Download" })
+  }
+
+  @Test func `a code for support is only copied`() throws {
+    let document = try document("support-code")
+    let list = try #require(document.elements.first { $0["class"] == "codes" })
+    #expect(list["data-copy"] == "Copy" && list["data-print"] == nil)
+    #expect(document.all("button").map(\.text).contains("Create a new code"))
+  }
+
+  @Test(arguments: [
+    ("grace.lovelace@mail.example.org", "grace.lovelace@<wbr>mail<wbr>.example<wbr>.org"),
+    ("a@b@c.d", "a@b@<wbr>c<wbr>.d"), ("J. R. Smith", "J. R. Smith"), ("@", "@<wbr>"),
+    ("<b>@x.y", "&lt;b&gt;@<wbr>x<wbr>.y"),
+  ])
+  func `an address breaks after the sign and before dots`(text: String, html: String) {
+    let view = PageView(catalog: .english, app: "Northwind")
+    #expect(view.breakable(text).map(\.html).joined() == html)
+  }
+
+  @Test func `a page of a new user names the client as that of the sign-in does`() throws {
+    let introduction = try document("sign-up-address").elements.first {
+      $0["class"] == "introduction"
+    }
+    #expect(introduction?.text == "Sign up to continue to Contoso Mail")
+  }
+
+  @Test func `an error repeats no link of its page`() throws {
+    let reset = Fixtures.link("/u/t/forgot")
+    let error = PageError(
+      .message(.signInWrong), field: .password, link: Link(.message(.resetPassword), to: reset))
+    let page = Page.password(
+      Fixtures().target(), email: "ada@example.com", change: Fixtures.link("/u/t/sign-in"),
+      reset: reset, errors: [error])
+    let links = try HTMLDocument(Fixtures.html(page)).all("a").filter {
+      $0["href"] == "/u/t/forgot"
+    }
+    #expect(links.map(\.text) == ["Forgot your password?"])
+  }
+
+  @Test func `the session of this device comes first`() throws {
+    let time = CalendarTime(seconds: 1_900_000_000, nanoseconds: 0)
+    let sessions = [
+      SessionDescription(device: .name("Safari on iPhone"), time: time),
+      SessionDescription(device: .name("Firefox on Linux"), time: time, isCurrent: true),
+    ]
+    let page = Page.sessions(sessions, endOthers: nil, back: Fixtures.link("/account"))
+    let rows = try HTMLDocument(Fixtures.html(page)).all("dt").map(\.text)
+    #expect(rows == ["Firefox on Linux", "Safari on iPhone"])
   }
 
   @Test func `a user that a page shows may be another one`() throws {

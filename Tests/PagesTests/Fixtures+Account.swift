@@ -77,13 +77,12 @@ extension Fixtures {
     let day = CalendarDay(number: 20_514)
     let sessions = [
       SessionDescription(
-        device: .name(text("Ada's laptop")), browser: text("Firefox on Debian"),
+        device: .name(text("Firefox on Debian")),
         place: text("London"), clients: [text("Contoso Mail"), text("Contoso Desk")], time: time,
         isCurrent: true
       ),
       SessionDescription(
-        device: .name(text("Phone")), browser: text("Safari on iOS"), time: time, isUsed: true,
-        end: target()
+        device: .name(text("Safari on iOS")), time: time, isUsed: true, end: target()
       ),
     ]
     return [
@@ -212,6 +211,10 @@ extension Fixtures {
       ),
       ("offer-authenticator", .offerAuthenticator(target(), back: back)),
       ("turn-off-authenticator", .turnOffAuthenticator(target(), back: back)),
+      (
+        "turn-off-for-passkey", .turnOffAuthenticator(target(), leavesPasskey: true, back: back)
+      ),
+      ("replace-authenticator", .replaceAuthenticator(target(), back: back)),
       ("replace-recovery-codes", .replaceRecoveryCodes(target(), back: back)),
     ]
   }

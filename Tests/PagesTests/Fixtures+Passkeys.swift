@@ -35,7 +35,10 @@ extension Fixtures {
         "sign-in-passkey-first",
         .signIn(target(), signUp: back, passkey: first)
       ),
-      ("sign-up-address", .signUp(target(), minimumPassword: nil, signIn: back)),
+      (
+        "sign-up-address",
+        .signUp(target(), minimumPassword: nil, client: text("Contoso Mail"), signIn: back)
+      ),
       (
         "sign-up-passkey-first",
         .signUpWithPasskey(
@@ -73,7 +76,7 @@ extension Fixtures {
       ),
       (
         "passkey-offer",
-        .offerPasskey(passkey(.create, .continue), later: target(), never: target())
+        .offerPasskey(passkey(.create, .createPasskey), later: target(), never: target())
       ),
       ("passkeys", .passkeys(passkeys, add: back, back: back)),
       ("passkeys-none", .passkeys([], add: nil, back: back)),

@@ -121,13 +121,15 @@ extension Fixtures {
       (
         "reset-sent",
         .mailSent(
-          .resetSent, email: email, again: target(), signIn: Self.link("/u/t/0123"), waiting: wait
+          .resetSent, done: .resetDone, email: email, again: target(),
+          signIn: Self.link("/u/t/0123"), waiting: wait
         )
       ),
       (
         "verification-sent",
         .mailSent(
-          .verificationSent, email: email, again: target(), waiting: wait, errors: [attempts]
+          .verificationSent, done: .verificationDone, email: email, again: target(),
+          waiting: wait, errors: [attempts]
         )
       ),
       ("new-password", .newPassword(target(), email: email, minimumPassword: 8)),

@@ -17,7 +17,9 @@ struct HTMLDocument {
 
   private(set) var elements: [Element] = []
 
-  private static let empty: Set<String> = ["br", "hr", "img", "input", "link", "meta", "source"]
+  private static let empty: Set<String> = [
+    "br", "hr", "img", "input", "link", "meta", "source", "wbr",
+  ]
 
   init(_ html: String) throws(Malformed) {
     var rest = Array(html.unicodeScalars)[...]

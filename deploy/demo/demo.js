@@ -180,12 +180,19 @@ function showSettings(shown, stored = shown) {
   element("conflict").hidden = true;
 }
 
+/** Returns a text in which an address may break after the "@" and before each dot. */
+function breakable(text) {
+  const parts = text.includes("@") ? text.split(/(?<=@)|(?=\.)/) : [text];
+  return parts.flatMap((part, index) =>
+    index === 0 ? [part] : [document.createElement("wbr"), part]);
+}
+
 async function showUser() {
   const user = await json(await send("GET", "/userinfo"));
   element("picture").src = user.picture;
   // A user who has chosen no name has the address as name.
-  element("name").textContent = user.name;
-  element("email").textContent = user.name === user.email ? "" : user.email;
+  element("name").replaceChildren(...breakable(user.name));
+  element("email").replaceChildren(...breakable(user.name === user.email ? "" : user.email));
   showSettings(await metadata("GET"));
   for (const id of ["user", "session"]) element(id).hidden = false;
   return "You're signed in.";

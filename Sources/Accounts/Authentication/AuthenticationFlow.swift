@@ -81,6 +81,15 @@ import Tenancy
         : Credential(.flow, of: FlowID(), part: place)
     }
 
+    /// Makes another code of a flow that waits for one, which takes the place of the code before.
+    fileprivate init(
+      _ purpose: Purpose, _ credential: Credential, _ email: String, _ address: EmailAddress
+    ) {
+      (self.purpose, self.credential) = (purpose, credential)
+      (self.email, self.address) = (email, address)
+      code = AuthenticationFlow.newCode(AuthenticationFlow.length)
+    }
+
     /// Returns what the client sends with the code.
     @EventLoop package func text(_ context: RequestContext) -> String {
       credential.text(context.keys.master)
@@ -275,7 +284,48 @@ extension AuthenticationFlow {
   }
 }
 
+extension AuthenticationFlow {
+  /// Replaces the code of a registration, which keeps its password and its flow.
+  ///
+  /// The new code has all tries and the whole lifetime.
+  /// - Parameters:
+  ///   - text: the flow as the client sends it.
+  ///   - email: the address of the registration.
+  ///   - address: its key.
+  ///   - transaction: the transaction.
+  /// - Returns: the flow with the new code; nil if it has expired, or is of another address.
+  /// - Throws: `.databaseUnavailable`.
+  static func replaceCode(
+    ofRegistration text: String, _ email: String, _ address: EmailAddress,
+    in transaction: Transaction
+  ) async throws(Failure) -> New? {
+    let context = transaction.context
+    guard let credential = Credential(.flow, text, context.keys.master) else { return nil }
+    let flow = New(.register, credential, email, address)
+    let changed = try await transaction.run(
+      FlowQueries.replaceCode, credential.part(as: FlowPlace.self), context.app.id,
+      credential.owner(as: FlowID.self), Purpose.register.rawValue, address.key,
+      credential.hash(with: flow.code, context.keys.master), tries, lifetime)
+    return changed.isEmpty ? nil : flow
+  }
+}
+
 extension FlowQueries {
+  /// Gives a flow another code; returns no row if it has expired, or is of another address.
+  ///
+  /// - Parameter 7: the tries of the new code.
+  static let replaceCode = Statement<
+    FlowID, FlowPlace, AppID, FlowID, String, String, BinaryBytes, Int, Duration
+  >(
+    "flows.replace_code",
+    """
+    update authentication_flows
+    set code_hash = $6, tries = $7::bigint, expires_at = now() + $8::interval
+    where place = $1 and app_id = $2 and flow_id = $3 and purpose = $4 and email_key = $5
+      and expires_at > now()
+    returning flow_id
+    """)
+
   /// Returns how many tries a flow has left; no row if it has expired.
   static let tries = Statement<Int, FlowPlace, AppID, FlowID>(
     "flows.tries",

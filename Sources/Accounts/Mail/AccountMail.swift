@@ -123,13 +123,21 @@ import Postgres
   ) async throws(Failure) -> String {
     try await context.transaction { transaction async throws(Failure) in
       flow.write(in: transaction)
-      if let account {
-        sendTaken(to: account, in: transaction)
-      } else {
-        sendCode(of: flow, in: language, in: transaction)
-      }
+      send(flow, takenBy: account, in: language, transaction)
     }
     return flow.text(context)
+  }
+
+  /// Mails the code of a flow, or informs the user who has the address.
+  static func send(
+    _ flow: AuthenticationFlow.New, takenBy account: Account?, in language: String?,
+    _ transaction: Transaction
+  ) {
+    if let account {
+      sendTaken(to: account, in: transaction)
+    } else {
+      sendCode(of: flow, in: language, in: transaction)
+    }
   }
 
   /// Mails the code of a flow in a language.

@@ -58,7 +58,7 @@ import WireKit
         guard token.subject.resultURL == nil, try await visit.isOf(token.subject.email) else {
           return nil
         }
-        visit.notice = .passwordSaved
+        visit.notice = .passwordChanged
         return try await signIn(visit, by: text, password: password, &errors)
       }
       if let response { return response }

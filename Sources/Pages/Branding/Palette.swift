@@ -13,6 +13,8 @@ package struct Palette: Sendable {
   package let line: Color
   package let control: Color
   package let danger: Color
+  /// The fill of a button that deletes.
+  package let dangerFill: Color
   package let dangerHover: Color
   package let onDanger: Color
   package let dangerBackground: Color
@@ -52,6 +54,7 @@ package struct Palette: Sendable {
     line: Color(0xe1, 0xe4, 0xe9),
     control: Color(0x82, 0x89, 0x95),
     danger: Color(0xb3, 0x26, 0x1e),
+    dangerFill: Color(0xb3, 0x26, 0x1e),
     dangerHover: Color(0x8f, 0x1e, 0x18),
     onDanger: .white,
     dangerBackground: Color(0xfd, 0xf0, 0xef),
@@ -74,8 +77,9 @@ package struct Palette: Sendable {
     line: Color(0x2a, 0x31, 0x3b),
     control: Color(0x78, 0x82, 0x8f),
     danger: Color(0xff, 0x9d, 0x94),
-    dangerHover: Color(0xff, 0xb8, 0xb1),
-    onDanger: Color(0x0d, 0x14, 0x20),
+    dangerFill: Color(0xd9, 0x2d, 0x20),
+    dangerHover: Color(0xb4, 0x23, 0x18),
+    onDanger: .white,
     dangerBackground: Color(0x33, 0x1a, 0x1b),
     success: Color(0x7f, 0xd3, 0xa1),
     successBackground: Color(0x12, 0x28, 0x1c),

@@ -57,7 +57,8 @@ package struct Stylesheet: Sendable {
       ("control", palette.control), ("focus", palette.link), ("link", palette.link),
       ("accent", palette.accent), ("accent-hover", palette.accentHover),
       ("accent-border", palette.accentBorder), ("on-accent", palette.onAccent),
-      ("danger", palette.danger), ("danger-hover", palette.dangerHover),
+      ("danger", palette.danger), ("danger-fill", palette.dangerFill),
+      ("danger-hover", palette.dangerHover),
       ("on-danger", palette.onDanger), ("danger-bg", palette.dangerBackground),
       ("success", palette.success), ("success-bg", palette.successBackground),
     ]

@@ -51,15 +51,10 @@ for (const input of document.querySelectorAll("input[data-show]")) {
 }
 
 // Buttons that copy the codes of an element, and that print the page. Only pages of HTTPS and of this
-// machine may copy.
+// machine may copy. Codes have a row for them below.
 for (const box of document.querySelectorAll("[data-copy]")) {
   const { copy, copied, print } = box.dataset;
-  let tools = box;
-  if (print) {
-    tools = document.createElement("div");
-    tools.className = "tools";
-    box.after(tools);
-  }
+  const tools = box.matches(".codes") ? box.nextElementSibling : box;
   if (navigator.clipboard) {
     const button = add(tools, "button", { type: "button", class: "secondary" }, copy);
     const status = add(tools, "span", { class: "hidden", role: "status" });

@@ -10,6 +10,8 @@ package struct AccountOverview: Sendable {
   package var isVerified: Bool
   package var hasPassword: Bool
   package var hasAuthenticator: Bool
+  /// Whether the app demands a second factor, and the user has no other one.
+  package var mustKeepAuthenticator = false
   package var recoveryCodes: Int
   package var passkeys = 0
   package var sessions: Int
@@ -17,8 +19,10 @@ package struct AccountOverview: Sendable {
   /// Whether accounts of issuers can be linked, so that the row is shown without any.
   package var canLink = false
   package var applications: Int
-  /// The form that mails a link to verify the address; nil unless the user is asked for it.
+  /// The form that mails a link to verify the address; nil for a verified one.
   package var verification: FormTarget?
+  /// Whether the user cannot come back without a verified address.
+  package var needsVerification = false
 
   package init(
     person: Person, language: String? = nil, zone: String? = nil, isVerified: Bool,
@@ -67,7 +71,7 @@ extension Page {
     var page = accountPage(.account)
     page.back = back
     page.errors = errors
-    if account.verification != nil {
+    if account.needsVerification, account.verification != nil {
       page.notices = [Notice(.warning, .message(.verificationNeeded))]
     }
     let parts: [(title: MessageKey, rows: [Row])] = [
@@ -96,8 +100,16 @@ extension Page {
   }
 
   private static func profileRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
-    // The picture is shown above.
-    let picture = Row(.message(.picture), action(.change, paths.picture))
+    func profile(_ label: MessageKey, _ value: String?) -> Row {
+      Row(
+        .message(label), values: [value.map { .name($0) } ?? .message(.notSet)],
+        action(.change, paths.profile))
+    }
+    let image = account.person.picture
+    var picture = Row(
+      .message(.picture), values: image == nil ? [.message(.nothingYet)] : [],
+      action(image == nil ? .upload : .change, paths.picture))
+    picture.picture = image
     let email = account.person.email
     var address = Row(
       .message(.email), values: [email.map { .name($0) } ?? .message(.notSet)],
@@ -108,32 +120,36 @@ extension Page {
       address.isWarning = !account.isVerified
     }
     if let target = account.verification {
-      address.actions.append(.button(Button(.message(.verify), style: .secondary), target))
+      address.actions.insert(.button(Button(.message(.verify), style: .secondary), target), at: 0)
     }
-    let details = [account.person.name, account.language, account.zone].compactMap(\.self)
-    let profile = Row(
-      .message(.nameAndLanguage),
-      values: details.isEmpty ? [.message(.notSet)] : details.map(Text.name),
-      action(.change, paths.profile)
-    )
-    return [picture, profile, address]
+    return [
+      picture, profile(.name, account.person.name), profile(.language, account.language),
+      profile(.timeZone, account.zone), address,
+    ]
+  }
+
+  /// Returns a count; words for none.
+  private static func count(_ key: MessageKey, _ number: Int) -> [Text] {
+    [number == 0 ? .message(.nothingYet) : .message(key, ["count": .count(number)])]
   }
 
   private static func signInRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
     let passkeys = Row(
-      .message(.passkeys), values: [.message(.passkeyCount, ["count": .count(account.passkeys)])],
+      .message(.passkeys), values: count(.passkeyCount, account.passkeys),
       action(account.passkeys == 0 ? .setUp : .show, paths.passkeys))
     var rows = [
       passkeys,
       Row(
         .message(.password),
-        values: [.message(account.hasPassword ? .passwordIsSet : .notSet)],
+        values: [.message(account.hasPassword ? .passwordIsSet : .nothingYet)],
         action(account.hasPassword ? .change : .set, paths.password)
       ),
       Row(
         .message(.authenticatorApp),
         values: [.message(account.hasAuthenticator ? .authenticatorIsOn : .authenticatorIsOff)],
-        action(account.hasAuthenticator ? .turnOff : .setUp, paths.authenticator)
+        action(
+          !account.hasAuthenticator ? .setUp : account.mustKeepAuthenticator ? .replace : .turnOff,
+          paths.authenticator)
       ),
     ]
     if account.hasAuthenticator {
@@ -149,10 +165,7 @@ extension Page {
   }
 
   private static func accessRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
-    func count(_ key: MessageKey, _ number: Int) -> [Text] {
-      [.message(key, ["count": .count(number)])]
-    }
-    return [
+    [
       Row(
         .message(.sessions), values: count(.sessionCount, account.sessions), show: paths.sessions
       ),
@@ -213,7 +226,6 @@ extension Row {
 /// A session of the user, as its page shows it.
 package struct SessionDescription: Sendable {
   package let device: Text
-  package let browser: String?
   /// The place of the network address, such as a city.
   package let place: String?
   /// The clients that got their sessions from this one.
@@ -226,11 +238,10 @@ package struct SessionDescription: Sendable {
   package let end: FormTarget?
 
   package init(
-    device: Text, browser: String? = nil, place: String? = nil, clients: [String] = [],
+    device: Text, place: String? = nil, clients: [String] = [],
     time: CalendarTime, isUsed: Bool = false, isCurrent: Bool = false, end: FormTarget? = nil
   ) {
     self.device = device
-    self.browser = browser
     self.place = place
     self.clients = clients
     (self.time, self.isUsed) = (time, isUsed)

@@ -66,9 +66,16 @@ extension Page {
     return page
   }
 
-  package static func turnOffAuthenticator(_ target: FormTarget, back: Destination) -> Page {
+  /// Turns the authenticator app off.
+  ///
+  /// - `leavesPasskey`: whether each sign-in then asks for a passkey.
+  package static func turnOffAuthenticator(
+    _ target: FormTarget, leavesPasskey: Bool = false, back: Destination
+  ) -> Page {
     var page = change(.turnOffAuthenticator, target, [], .turnOff, .danger, back: back)
-    page.introduction = [.message(.turnOffAuthenticatorText)]
+    page.introduction = [
+      .message(leavesPasskey ? .turnOffForPasskeyText : .turnOffAuthenticatorText)
+    ]
     return page
   }
 

@@ -2,14 +2,15 @@ internal import Encoding
 import Localization
 
 extension Page {
-  /// Lists the sessions of a user.
+  /// Lists the sessions of a user, that of this device first.
   package static func sessions(
     _ sessions: [SessionDescription], endOthers: FormTarget?, back: Destination
   ) -> Page {
     var page = accountPage(.sessions, back: back)
     page.introduction = [.message(.sessionsIntroduction)]
-    let rows = sessions.map { session in
-      var values = [session.browser, session.place].compactMap(\.self).map(Text.name)
+    let own = sessions.filter(\.isCurrent)
+    let rows = (own + sessions.filter { !$0.isCurrent }).map { session in
+      var values = [session.place].compactMap(\.self).map(Text.name)
       let time: [String: Text.Argument] = ["time": .time(session.time)]
       if !session.isCurrent {
         values.append(.message(session.isUsed ? .lastUse : .signedInOn, time))

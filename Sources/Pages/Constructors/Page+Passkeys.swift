@@ -140,6 +140,7 @@ extension Page {
     _ form: PasskeyForm, later: FormTarget, never: FormTarget, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .passkeyOffer)
+    page.symbol = .passkey
     page.errors = errors
     page.introduction = [.message(.passkeyOfferText)]
     page.body = [.passkey(form, isAlternative: false)]

@@ -15,19 +15,20 @@ extension Page {
   /// Reports that an email is on its way, whether or not a user has the address.
   ///
   /// - `message`: says which email, as `.resetSent` does.
+  /// - `done`: the label of the link that continues, which says what the user has done.
   /// - `again`: sends another mail.
   /// - `waiting`: continues once the user has opened the link.
   package static func mailSent(
-    _ message: MessageKey, email: String, again: FormTarget, signIn: Destination? = nil,
-    waiting: PageWait, errors: [PageError] = []
+    _ message: MessageKey, done: MessageKey, email: String, again: FormTarget,
+    signIn: Destination? = nil, waiting: PageWait, errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .checkMail)
     page.symbol = .mail
     page.introduction = [.message(message, ["email": .address(email)]), .message(.mailSentNext)]
     page.errors = errors
     page.automation = .wait(waiting)
-    page.add(.sendAnotherMail, again, wait: errors.isEmpty ? resendWait : nil)
-    page.add(.continue, to: Destination(waiting.next))
+    page.body = [.links([.next(done, to: Destination(waiting.next))])]
+    page.add(.sendAnotherMail, again, .plain, wait: errors.isEmpty ? resendWait : nil)
     page.add(.backToSignIn, to: signIn)
     return page
   }

@@ -17,6 +17,17 @@ extension Page {
     return page
   }
 
+  /// Offers to set up another authenticator app in place of the only second factor.
+  package static func replaceAuthenticator(
+    _ target: FormTarget, back: Destination, errors: [PageError] = []
+  ) -> Page {
+    var page = accountPage(.replaceAuthenticator, back: back)
+    page.introduction = [.message(.replaceAuthenticatorText)]
+    page.errors = errors
+    page.add(.continue, target, .primary)
+    return page
+  }
+
   /// Shows the secret of an authenticator app, and asks for its first code.
   ///
   /// - `key`: the secret in base32.
@@ -52,13 +63,10 @@ extension Page {
   ) -> Page {
     var page = Page(title: .saveRecoveryCodes)
     page.introduction = [.message(.saveRecoveryCodesIntroduction)]
-    page.body = [.codes(codes)]
-    if let download {
-      let link = Link(
-        .message(.download), to: download, download: "recovery-codes.txt", style: .secondary
-      )
-      page.body.append(.links([link]))
+    let link = download.map {
+      Link(.message(.download), to: $0, download: "recovery-codes.txt", style: .secondary)
     }
+    page.body = [.codes(codes, download: link)]
     page.add(.continueAfterSaving, next, .primary)
     return page
   }

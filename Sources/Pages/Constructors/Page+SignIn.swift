@@ -41,6 +41,8 @@ extension Page {
   ) -> Page {
     var field = Field.currentPassword
     field.link = reset.map { Link(.message(.forgotPassword), to: $0) }
+    // The page has that link below the field.
+    let errors = errors.map { $0.link?.destination == reset ? $0.withoutLink : $0 }
     let isSecond = passkey?.isFirst == true
     field.isFocused = !isSecond
     let fields = [.fixedEmail(email, change: change), field]
@@ -86,14 +88,18 @@ extension Page {
   /// - `minimum`: the shortest password that the app accepts; nil if a later page asks for one.
   /// - `connections`: the issuers, in the order of the operator.
   package static func signUp(
-    _ target: FormTarget, email: String = "", minimumPassword minimum: Int?, signIn: Destination,
-    terms: Destination? = nil, passkey: PasskeyForm? = nil, connections: [ConnectionButton] = [],
+    _ target: FormTarget, email: String = "", minimumPassword minimum: Int?, client: String? = nil,
+    signIn: Destination, terms: Destination? = nil, passkey: PasskeyForm? = nil,
+    connections: [ConnectionButton] = [],
     errors: [PageError] = []
   ) -> Page {
     let fields: [Field] = [.email(email)] + (minimum.map { [.newPassword(minimum: $0)] } ?? [])
     let button: MessageKey = minimum == nil ? .continue : .createAccount
     var page = asking(.createAccount, target, fields, button, errors: errors)
-    page.introduction = [.message(.createAccountIntroduction)]
+    page.introduction = [
+      client.map { .message(.signUpToClient, ["client": .name($0)]) }
+        ?? .message(.createAccountIntroduction)
+    ]
     page.add(passkey)
     page.add(connections)
     var links = [Link(.message(.haveAccount), to: signIn)]

@@ -19,7 +19,9 @@ extension Page {
       Notice(.information, .message(.supportSessionLasts, ["time": .time(time)]))
     }
     if !sessions.isEmpty { page.add(.endSupport, end, code == nil ? .primary : .secondary) }
-    page.add(.createSupportCode, create, sessions.isEmpty && code == nil ? .primary : .secondary)
+    page.add(
+      code == nil ? .createSupportCode : .createNewSupportCode, create,
+      sessions.isEmpty && code == nil ? .primary : .secondary)
     return page
   }
 }

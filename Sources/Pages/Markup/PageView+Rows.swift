@@ -26,7 +26,7 @@ extension PageView {
       state.map { state -> [Markup] in ["\(state)"] }
       ?? person.issuer.map { words(.message(.signedInWith, ["issuer": .name($0)])) }
     return """
-      \(picture)<span class="lines">\(lines.map { "<bdi>\($0)</bdi>" })\
+      \(picture)<span class="lines">\(lines.map { "<bdi>\(breakable($0))</bdi>" })\
       \(state.map { #"<span class="state">\#($0)</span>"# })</span>
       """
   }
@@ -39,26 +39,26 @@ extension PageView {
       switch action {
       case .link(let link):
         return """
-          <dd class="action"><a href="\(link.destination.text)" id="\(own)" \
+          <a href="\(link.destination.text)" id="\(own)" \
           aria-labelledby="\(own) \(id)"\(attribute: "class", link.style?.rawValue)>\
-          \(words(link.text))</a></dd>
+          \(words(link.text))</a>
           """
       case .button(let button, let target):
-        let form = self.form(target, self.button(button, own, labelledBy: id))
-        return #"<dd class="action">\#(form)</dd>"#
+        return form(target, self.button(button, own, labelledBy: id))
       }
     }
     let badge = row.badge.map { badge -> Markup in
       #"<span class="badge \#(row.isWarning ? "warning" : "success")">\#(words(badge))</span>"#
     }
     let values: [Markup] = row.values.map { "<span class=\"value\">\(words($0))</span>\n" }
-    let isBare = values.isEmpty && badge == nil
+    let picture = row.picture.map { self.person(Person(picture: $0)) }
+    let isBare = values.isEmpty && badge == nil && picture == nil
     return """
       <div class="row">
       <dt id="\(id)">\(row.mark.map { mark($0, of: plain(row.label)) })\
       <span>\(words(row.label))</span></dt>
-      \(if: !isBare, "<dd class=\"values\">\(values)\(badge)</dd>")
-      \(actions)
+      \(if: !isBare, "<dd class=\"values\">\(picture)\(values)\(badge)</dd>")
+      \(if: !actions.isEmpty, "<dd class=\"action\">\(actions)</dd>")
       </div>
       """
   }

@@ -36,9 +36,20 @@ struct PageView {
     parts(of: text).map { part in
       switch part {
       case .words(let words): "\(words)"
-      case .name(let name): "<bdi>\(name)</bdi>"
+      case .name(let name): "<bdi>\(breakable(name))</bdi>"
       }
     }
+  }
+
+  /// Returns a text in which an address may break after the "@" and before each dot.
+  func breakable(_ text: String) -> [Markup] {
+    guard let sign = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return ["\(text)"] }
+    let domain = text[text.index(after: sign)...].split(
+      separator: ".", omittingEmptySubsequences: false)
+    let parts = domain.enumerated().map { index, part -> Markup in
+      index == 0 ? "<wbr>\(String(part))" : "<wbr>.\(String(part))"
+    }
+    return ["\(String(text[...sign]))"] + parts
   }
 
   func link(_ link: Link) -> Markup {
@@ -160,6 +171,7 @@ struct PageView {
     case _ where page.isError: (kind, icon) = (.warning, .alert)
     case .success: (kind, icon) = (.success, .check)
     case .mail: (kind, icon) = (.information, .mail)
+    case .passkey: (kind, icon) = (.information, .key)
     case nil: return nil
     }
     return #"<p class="symbol \#(kind.rawValue)">\#(icon.markup)</p>"#
@@ -258,11 +270,13 @@ struct PageView {
         """
     case .person(let person, let link):
       let shown = self.person(person, missing: plain(.accountWithoutName))
-      return #"<div class="person">\#(shown)\#(link.map(self.link))</div>"#
-    case .codes(let codes):
+      return
+        #"<div class="person"><span class="person">\#(shown)</span>\#(link.map(self.link))</div>"#
+    case .codes(let codes, let download):
       return """
-        <ul class="codes"\(copying)\(attribute: "data-print", plain(.print))>
+        <ul class="codes"\(copying)\(attribute: "data-print", codes.count > 1 ? plain(.print) : nil)>
         \(codes.map { "<li><code>\($0)</code></li>\n" })</ul>
+        <div class="tools">\(download.map(link))</div>
         """
     case .key(let label, let text):
       return """

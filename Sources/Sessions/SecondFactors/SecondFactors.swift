@@ -50,12 +50,13 @@ import Tenancy
   ///   - factor: the factor.
   ///   - user: the user.
   ///   - style: the style of the new session.
+  ///   - replaces: whether it takes the place of all others.
   ///   - context: the context of the request.
   /// - Returns: the new session, and new recovery codes in place of those from before.
   /// - Throws: `.invalidCode`, `.notFound` if the factor is confirmed already, and as `enroll`.
   package static func confirm(
     _ code: String, of factor: FactorID, by user: UserID, as style: SessionStyle = .native,
-    _ context: RequestContext
+    replacing replaces: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> (session: OpenSession, recoveryCodes: [String]) {
     try requireOffered(context)
     let (live, codes) = try await context.transaction {
@@ -66,6 +67,11 @@ import Tenancy
         throw .notFound
       }
       let codes = try await confirm(found, by: code, of: user, in: transaction)
+      let others = replaces ? factors.filter(\.isConfirmed) : []
+      for other in others {
+        _ = try await transaction.run(SecondFactorQueries.remove, user, other.id)
+        try await SecurityNotice.factorRemoved.record(of: user, in: transaction)
+      }
       let live = try await Sessions.renew(
         user, by: nil, secondFactor: methods, as: style, "second_factor_add", in: transaction
       )

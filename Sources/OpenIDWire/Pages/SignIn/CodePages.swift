@@ -13,12 +13,16 @@ import WireKit
 /// The page of a mailed code.
 @EventLoop enum CodePages {
   private nonisolated static let sendPath = "code/send"
+  private nonisolated static let againPath = "code/send-again"
   nonisolated static let routes = [
     SignInPages.show(.code, "Show the form of a mailed code", page),
     SignInPages.handle("code", "Sign in with a mailed code", enter),
     SignInPages.handle(sendPath, "Mail a code") { (visit, _) async throws(Failure) in
       guard try await visit.knowsEmail() else { return .page(.signIn) }
       return try await send(visit, from: visit.state.page)
+    },
+    SignInPages.handle(againPath, "Mail another code to a new user") {
+      (visit, _) async throws(Failure) in try await sendAgain(visit)
     },
   ]
 
@@ -37,13 +41,30 @@ import WireKit
     return errors.isEmpty ? .page(.code) : .errors(errors, on: page)
   }
 
-  private static func page(_ visit: Visit) async throws(Failure) -> Page? {
-    let isSignIn: Bool
-    switch visit.state.stage {
-    case .mailedCode(_, let isOfNewUser): isSignIn = !isOfNewUser
-    case .newPasskey: isSignIn = false
-    case .start, .secondFactor, .enrollment: return nil
+  /// Mails another code to the address of a new user, who keeps the password or the passkey.
+  private static func sendAgain(_ visit: Visit) async throws(Failure) -> Visit.Next {
+    guard let flow = visit.state.stage.codeFlow, visit.state.stage.isOfNewUser else {
+      return .page(.signIn)
     }
+    var isWaiting = true
+    let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
+      guard visit.state.pendingIdentity == nil else {
+        let flow = try await EmailCodes.requestProof(of: visit.email, visit.context)
+        visit.state.stage = .mailedCode(flow: flow, isOfNewUser: true)
+        return
+      }
+      isWaiting = try await Users.mailCodeAgain(of: flow, to: visit.email, visit.context)
+    }
+    guard isWaiting else {
+      visit.state.stage = .start
+      return .errors([FormError(.signInExpired)], on: .signUp)
+    }
+    return errors.isEmpty ? .page(.code) : .errors(errors, on: .code)
+  }
+
+  private static func page(_ visit: Visit) async throws(Failure) -> Page? {
+    guard visit.state.stage.codeFlow != nil else { return nil }
+    let isSignIn = !visit.state.stage.isOfNewUser
     let methods = try visit.methods()
     return .mailCode(
       visit.target(.code),
@@ -51,7 +72,7 @@ import WireKit
       for: isSignIn ? .signIn : .verification,
       digits: AuthenticationFlow.length,
       change: visit.link(isSignIn ? .signIn : .signUp),
-      resend: isSignIn ? target(visit) : nil,
+      resend: isSignIn ? target(visit) : visit.target(below: againPath),
       password: isSignIn && methods.takesPassword ? visit.link(.password) : nil,
       errors: visit.pageErrors
     )

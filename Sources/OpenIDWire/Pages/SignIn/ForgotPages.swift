@@ -35,7 +35,8 @@ import WireKit
       (visit) async throws(Failure) in
       guard let mail = visit.state.sentMail else { return nil }
       return .mailSent(
-        mail == .reset ? .resetSent : .verificationSent, email: visit.email,
+        mail == .reset ? .resetSent : .verificationSent,
+        done: mail == .reset ? .resetDone : .verificationDone, email: visit.email,
         again: visit.target(.mailSent), signIn: visit.link(.signIn),
         waiting: PageWait(check: visit.path(below: "waiting"), next: visit.resumption),
         errors: visit.pageErrors

@@ -138,6 +138,7 @@ import WireKit
       visit.target(.signUp),
       email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
       minimumPassword: asksPassword ? visit.app.accountSettings.passwordMinLength : nil,
+      client: try visit.client()?.name,
       signIn: visit.link(.signIn),
       terms: visit.app.brandingSettings.terms,
       passkey: try visit.signsUpByPasskey ? nil : visit.passkeySignUpForm(),

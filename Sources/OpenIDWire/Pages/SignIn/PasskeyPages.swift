@@ -75,7 +75,7 @@ import WireKit
         try await visit.actAsUser()
       else { return nil }
       return .offerPasskey(
-        try await visit.newPasskeyForm(for: user, .continue, isForThisDevice: true),
+        try await visit.newPasskeyForm(for: user, .createPasskey, isForThisDevice: true),
         later: visit.target(below: "passkey-offer/later"),
         never: visit.target(below: "passkey-offer/never"), errors: visit.pageErrors)
     },
