@@ -247,7 +247,7 @@ let package = Package(
     .target(
       name: "Events",
       dependencies: [
-        "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy",
+        "EventLoop", "JSON", "Outbound", "Postgres", "Records", "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: domain
     ),
@@ -256,6 +256,14 @@ let package = Package(
       dependencies: [
         "Encoding", "EventLoop", "Events", "JSON", "Outbound", "Postgres", "Records", "Runtime",
         "Tenancy", .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: domain
+    ),
+    .target(
+      name: "LogStreams",
+      dependencies: [
+        "Encoding", "EventLoop", "Events", "JSON", "Outbound", "Postgres", "Records", "Runtime",
+        "Tenancy",
       ],
       swiftSettings: domain
     ),
@@ -379,7 +387,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Changes", "Events", "OpenID", "OpenIDClient", "Webhooks",
+        "Changes", "Events", "LogStreams", "OpenID", "OpenIDClient", "Webhooks",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
@@ -468,9 +476,9 @@ let package = Package(
       name: "ConsoleWire",
       dependencies: [
         "Administration", "ConsoleKit", "ConsolePages", "ConsoleUsers", "Delivery", "Encoding",
-        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "OpenID",
-        "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy", "Webhooks",
-        "WireKit",
+        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "LogStreams",
+        "OpenID", "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy",
+        "Webhooks", "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -488,7 +496,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Administration", "CLinux", "ConsoleKit", "Federation", "Webhooks",
+        "Administration", "CLinux", "ConsoleKit", "Federation", "LogStreams", "Webhooks",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -501,7 +509,8 @@ let package = Package(
     .target(
       name: "DeploymentFiles",
       dependencies: [
-        "CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy", "Webhooks",
+        "CYAML", "Encoding", "Federation", "JSON", "LogStreams", "Permissions", "Records",
+        "Tenancy", "Webhooks",
       ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
@@ -518,7 +527,7 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "CommandKit", "Federation", "Webhooks",
+        "CommandKit", "Federation", "LogStreams", "Webhooks",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "Configuration", "Accounts", "Delivery",
@@ -534,7 +543,7 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "Events", "Webhooks",
+        "Events", "LogStreams", "Webhooks",
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
         "ConsoleWire", "Configuration", "Accounts", "Administration", "Delivery", "Distribution",
         "Documents", "Federation",
@@ -581,7 +590,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Events", "Webhooks",
+        "Events", "LogStreams", "Webhooks",
         "Federation", "Records",
 
         "Changes", "IdentitySubjects", "Permissions", "RateLimiting",
@@ -657,7 +666,7 @@ let package = Package(
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
         "Imaging", "Transfer", "AppServicesWire", "Configuration", "ConsoleKit", "ConsoleWire",
-        "Accounts", "Webhooks",
+        "Accounts", "LogStreams", "Webhooks",
         "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
@@ -690,7 +699,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Changes", "Events", "IdentitySubjects", "Permissions", "Webhooks",
+  "Changes", "Events", "IdentitySubjects", "Permissions",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",

@@ -38,6 +38,7 @@ package enum Setting: String, CaseIterable {
   case issuerNetwork = "issuer_network"
   case outgoingNetworks = "outgoing_networks"
   case outgoingAuthorities = "outgoing_authorities"
+  case syslogSocket = "syslog_socket"
   case pictureProgram = "picture_program"
   case pictureFolder = "picture_folder"
   case breachedPasswords = "breached_passwords"
@@ -74,6 +75,7 @@ package enum Setting: String, CaseIterable {
       .mailClientName, .pictureProgram, .pictureFolder, .breachedPasswords, .consoleNetworks:
       ""
     case .console: "off"
+    case .syslogSocket: "/dev/log"
     case .mailTLS: "required"
     case .languageFolder: "/usr/share/dossier/languages"
     case .issuerNetwork: "public"
@@ -97,7 +99,8 @@ package enum Setting: String, CaseIterable {
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
-      .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram, .languageFolder:
+      .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram, .languageFolder,
+      .syslogSocket:
       false
     }
   }
@@ -143,9 +146,10 @@ package enum Setting: String, CaseIterable {
     case .issuerNetwork:
       "where keys of issuers may be fetched: public networks, or any (also by plain http)"
     case .outgoingNetworks:
-      "CIDR networks that receivers of webhooks may have, in addition to public ones; loopback and link-local addresses stay refused"
+      "CIDR networks that receivers of webhooks and log streams may have, in addition to public ones; loopback and link-local addresses stay refused"
     case .outgoingAuthorities:
-      "PEM file of the authorities that receivers of webhooks are verified by; empty for those of the system"
+      "PEM file of the authorities that receivers of webhooks and log streams are verified by; empty for those of the system"
+    case .syslogSocket: "socket to which log streams of the kind syslog send datagrams"
     case .pictureProgram: "path of dossier-pictures; empty uses the folder of this program"
     case .pictureFolder: "folder from which nginx serves pictures; empty keeps them in the database"
     case .breachedPasswords:

@@ -9,7 +9,7 @@ package enum EventFeed {
   /// The longest lifetime that an access token may have.
   nonisolated static let longestToken = Duration.seconds(30 * 86_400)
   /// The most positions that a page looks at for events that match a filter.
-  private static let scanned = 10_000
+  nonisolated static let scanned = 10_000
   /// The most events on a page.
   package static let most = 1_000
 
@@ -154,7 +154,7 @@ extension Failure {
 /// The last position of a feed, and the first one that it has an event at.
 package struct FeedEnds: RowDecodable {
   package let last: Int
-  let oldest: Int?
+  package let oldest: Int?
 
   package init(from row: Row) throws(DatabaseError) {
     (last, oldest) = (try row.int(0), try row.int(ifAny: 1))
@@ -170,6 +170,11 @@ package enum FeedQueries {
       (select min(e.position) from feed_events e where e.feed_id = $1)
     from event_feeds f where f.feed_id = $1
     """)
+
+  /// Returns the last positions of some feeds, of all shards.
+  package static let lasts = Statement<FeedPosition, TextArray>(
+    "feeds.lasts", "select feed_id, last_position from event_feeds where feed_id = any ($1::text[])"
+  )
 
   /// Returns the first position of an event since a time; no row without one.
   ///

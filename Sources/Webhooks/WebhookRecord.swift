@@ -1,5 +1,5 @@
-import Encoding
 package import EventLoop
+import Events
 package import JSON
 import Outbound
 package import Postgres
@@ -20,10 +20,11 @@ package struct WebhookRecord: OwnedRecord {
 
   package init(_ read: inout RecordReader) {
     url = read.requiredText(
-      "url", ColumnRule(.text(1...WebhookURL.longest)), "the URL that gets the events",
+      "url", ColumnRule(.text(1...ReceiverURL.longest)), "the URL that gets the events",
       .example("https://hooks.example.com/dossier"))
     types = read.texts(
-      "types", .types, "the types of the events; user.* stands for a group", .required, .listed,
+      "types", .eventTypes, "the types of the events; user.* stands for a group", .required,
+      .listed,
       .example(["user.*", "session.ended"]))
     signature = read.choice(
       "signature", .hmac, safe: .hmac,
@@ -50,15 +51,7 @@ package struct WebhookRecord: OwnedRecord {
       change: "webhooks.change", delete: "webhooks.remove"))
 
   /// The types that it gets.
-  package var eventTypes: EventTypes {
-    types.reduce(into: []) { $0.formUnion(EventTypes(matching: $1) ?? []) }
-  }
-}
-
-extension ColumnRule {
-  fileprivate static let types = ColumnRule.texts(
-    atMost: 50, "type", "This must be a type of events, such as user.created."
-  ) { (1...64).contains($0.utf8.count) }
+  package var eventTypes: EventTypes { EventTypes(chosen: types) }
 }
 
 // MARK: Verbs
@@ -118,28 +111,10 @@ extension WebhookRecord {
   @EventLoop private static func checkNew(
     _ members: JSONObject, _ context: RequestContext
   ) throws(Failure) {
-    if let url = members["url"]?.string { try check(url, context.webhookCalls) }
-    for (index, type) in (members["types"]?.array ?? []).enumerated() {
-      guard let type = type.string else { continue }
-      guard !type.utf8.contains(UInt8(ascii: ",")), EventTypes(matching: type) != nil else {
-        throw .unknownEventType(at: "/types/\(index)")
-      }
-    }
+    try ReceiverURL.check(members["url"], allows: context.webhookCalls.allows)
+    try EventTypes.check(members["types"])
     if members["types"]?.array?.isEmpty == true {
       throw .unknownEventType(at: "/types", "A webhook needs a type of events.")
-    }
-  }
-
-  @EventLoop private static func check(_ url: String, _ calls: WebhookCalls) throws(Failure) {
-    guard (1...WebhookURL.longest).contains(url.unicodeScalars.count) else { return }
-    let address: IPAddress?
-    do throws(WebhookURLError) {
-      address = try WebhookURL(url).address
-    } catch {
-      throw .urlNotAllowed(at: "/url", error.rule)
-    }
-    if let address, !calls.allows(address) {
-      throw .urlNotAllowed(at: "/url", "The address in the URL is not one of the internet.")
     }
   }
 
@@ -220,14 +195,6 @@ extension App {
 }
 
 extension Failure {
-  package static let urlNotAllowed = Failure("url_not_allowed", .invalid)
-    .titled("The URL cannot be that of a receiver.")
-    .remedied(
-      "Use https, and a host with a public address. The operator can allow internal networks: "
-        + "see the setting outgoing_networks.")
-  package static let unknownEventType = Failure("unknown_event_type", .invalid)
-    .titled("There is no such type of events.")
-    .remedied("The guide of the event feed lists all types.")
   package static let tooManyWebhooks = Failure("too_many_webhooks", .conflict)
     .titled("The app has the maximum number of webhooks.")
     .remedied("Delete one: DELETE /v1/webhooks/{webhook}. One webhook can get many types.")

@@ -12,6 +12,7 @@ import FastCGI
 import Federation
 import Glibc
 import HTTP
+import LogStreams
 import OpenID
 import Outbound
 import Postgres
@@ -35,6 +36,7 @@ import WireKit
   private let jobs: JobWorker
   private let publisher: EventPublisher
   private let webhooks: WebhookWorker
+  private let logStreams: LogStreamWorker
   /// Reads files.
   let files: BlockingPool
   private var listener: Listener?
@@ -73,6 +75,7 @@ import WireKit
         worker.jobs.start()
         worker.publisher.start()
         worker.webhooks.start()
+        worker.logStreams.start()
         if runsMaintenance {
           worker.keepHouse()
           worker.recordHost()
@@ -162,9 +165,14 @@ import WireKit
     }
     let webhooks = WebhookWorker(dependencies) { report.metrics?.count($0) }
     self.webhooks = webhooks
+    dependencies[LogStreamSender.self].writesLine = Log.write(event:of:)
+    let logStreams = LogStreamWorker(dependencies) { report.metrics?.count($0) }
+    self.logStreams = logStreams
     publisher = EventPublisher(dependencies) {
       report.metrics?.count($0)
-      if case .published = $0 { webhooks.wake() }
+      guard case .published = $0 else { return }
+      webhooks.wake()
+      logStreams.wake()
     }
     let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
@@ -315,6 +323,11 @@ extension Worker {
           try await Webhooks.removeOld(in: database)
         } catch {
           Log.write("error", "old deliveries of webhooks stay: \(error)")
+        }
+        do throws(DatabaseError) {
+          try await LogStreams.removeOld(in: database)
+        } catch {
+          Log.write("error", "positions of deleted log streams stay: \(error)")
         }
         let report = await maintenance.run()
         if !report.removed.isEmpty { Log.write("info", "removed: \(report.removed)") }

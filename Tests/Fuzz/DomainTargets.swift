@@ -7,7 +7,7 @@ import Postgres
 @testable import Events
 @testable import Runtime
 @testable import Transfer
-@testable import Webhooks
+import Outbound
 import TestSupport
 
 extension FuzzTarget {
@@ -35,7 +35,7 @@ extension FuzzTarget {
     {
       expect(bytes.count == 8, "\(filter) has other bytes")
     }
-    if let url = try? WebhookURL(filter) {
+    if let url = try? ReceiverURL(filter) {
       expect(!url.host.isEmpty && (443...65_535).contains(url.port), "\(filter) has no host")
     }
     if let types = EventTypes(matching: filter) { expect(!types.isEmpty, "\(filter) has no types") }
