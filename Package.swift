@@ -105,6 +105,9 @@ let package = Package(
     .target(
       name: "Outbound", dependencies: ["CCurl", "EventLoop", "Encoding"], swiftSettings: pointers
     ),
+    .target(
+      name: "Telemetry", dependencies: ["EventLoop", "Outbound"], swiftSettings: pointers
+    ),
     .target(name: "JSON", dependencies: ["Encoding"], swiftSettings: house),
     .target(name: "Patterns", dependencies: ["CPCRE2", "Encoding"], swiftSettings: pointers),
     .target(
@@ -496,7 +499,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Administration", "CLinux", "ConsoleKit", "Federation", "LogStreams", "Webhooks",
+        "Administration", "CLinux", "ConsoleKit", "Federation", "LogStreams", "Telemetry",
+        "Webhooks",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -549,7 +553,8 @@ let package = Package(
         "Documents", "Federation",
         "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON",
         "Encoding", "OpenIDClient",
-        "Localization", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
+        "Localization", "Outbound", "Postgres", "RESTWire", "ReferenceData", "Telemetry",
+        "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain + unchecked
@@ -600,7 +605,7 @@ let package = Package(
         "OpenID", "Passkeys", "Runtime",
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Localization",
         "Outbound", "DomainNames", "PasswordHashes", "Postgres", "Migrations", "ReferenceData",
-        "TestSupport",
+        "Telemetry", "TestSupport",
         "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: tests
@@ -705,7 +710,8 @@ let readers: [Target.Dependency] = [
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",
   "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Outbound",
-  "Patterns", "Postgres", "ParraWire", "TestSupport", "WebAuthn", "WebTokens", "WireKit",
+  "Patterns", "Postgres", "ParraWire", "Telemetry", "TestSupport",
+  "WebAuthn", "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
 ]
 

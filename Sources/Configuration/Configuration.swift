@@ -26,6 +26,7 @@ package import Runtime
 import Sessions
 package import Tenancy
 import LogStreams
+package import Telemetry
 import Webhooks
 import WireKit
 package import Records
@@ -72,6 +73,10 @@ package struct Configuration: Sendable {
   }
   /// The settings of the calls to receivers of webhooks and log streams.
   package let outgoingSource: HTTPSourceSettings
+  /// The collector of OpenTelemetry; nil for none.
+  package let collector: CollectorSettings?
+  /// The share of requests without a caller's trace that are traced.
+  package let samplingRatio: Double
   /// The path of the socket of syslog.
   let syslogSocket: String
   package let pictureProgram: String
@@ -219,6 +224,22 @@ package struct Configuration: Sendable {
       }
     }
     outgoingSource = outgoing
+    let endpoint = text(.otlpEndpoint)
+    collector =
+      endpoint.isEmpty
+      ? nil
+      : CollectorSettings(
+        endpoint: endpoint, headers: text(.otlpHeaders),
+        authorities: outgoing.reach.authorities)
+    if !endpoint.isEmpty, collector == nil {
+      problems.append(
+        "otlp_endpoint must be an http or https URL without a query, and otlp_headers name=value")
+    }
+    let ratio = Double(text(.otlpSamplingRatio)) ?? -1
+    samplingRatio = ratio
+    if !(0...1).contains(ratio) {
+      problems.append("otlp_sampling_ratio is \(text(.otlpSamplingRatio)), not from 0 to 1")
+    }
     syslogSocket = text(.syslogSocket)
     if syslogSocket.utf8.count > SocketAddress.longestPath || !syslogSocket.hasPrefix("/") {
       problems.append("syslog_socket is \(syslogSocket), not the path of a socket")

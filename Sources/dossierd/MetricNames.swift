@@ -72,6 +72,7 @@ extension Metrics.Counter {
     case .webhookFailures: "Attempts that receivers of webhooks did not accept."
     case .logStreamEvents: "Events that log systems accepted."
     case .logStreamFailures: "Batches that log systems did not accept."
+    case .otlpSpansDropped: "Spans that a full queue or the collector did not take."
     case .eventDelay: "Time from the events to their publication."
     }
   }

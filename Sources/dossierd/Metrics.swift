@@ -10,6 +10,7 @@ import LogStreams
 import OpenIDClient
 import Postgres
 import Runtime
+import Telemetry
 import Webhooks
 import WireKit
 
@@ -54,6 +55,7 @@ import WireKit
     case eventsPublished, eventDelay
     case webhookDeliveries, webhookFailures
     case logStreamEvents, logStreamFailures
+    case otlpSpansDropped
   }
 
   /// The classes of routes with similar durations.
@@ -245,6 +247,13 @@ import WireKit
     }
   }
 
+  func count(_ report: Collector.Report) {
+    switch report {
+    case .dropped(let count): add(UInt64(count), to: .otlpSpansDropped)
+    case .failed(let reason): Log.write("warning", reason)
+    }
+  }
+
   func count(_ error: DatabaseError) {
     let index = DatabaseErrorReason.all.firstIndex(of: DatabaseErrorReason(error))
     if let index { slot[places.faults + index] &+= 1 }
@@ -267,6 +276,21 @@ import WireKit
   /// - Source: Prometheus exposition formats, text version 0.0.4.
   var text: String {
     var text = MetricsText()
+    tell(&text)
+    return text.text
+  }
+
+  /// The same metrics for OpenTelemetry.
+  var families: [MetricFamily] {
+    var data = MetricsData()
+    tell(&data)
+    return data.families
+  }
+
+  /// When the counts began, in nanoseconds since 1970.
+  var start: UInt64 { board.start }
+
+  private func tell(_ text: inout some MetricsOutput) {
     text.family("dossier_info", "gauge", "The version and the host of the program.")
     text.sample([("version", Version.text), ("host", HostName.own)], "1")
     text.family("dossier_requests_total", "counter", "Requests by route and class of status.")
@@ -308,10 +332,9 @@ import WireKit
       let count = counter == .eventLoopLag ? board.greatest(word, layout: layout) : sum(word)
       text.sample([], counter.isTime ? "\(Double(count) / 1e6)" : "\(count)")
     }
-    return text.text
   }
 
-  private func tellHistogram(of kind: RouteClass, in text: inout MetricsText) {
+  private func tellHistogram(of kind: RouteClass, in text: inout some MetricsOutput) {
     let start = places.histograms + kind.rawValue * Places.histogram
     let label = ("class", "\(kind)")
     var cumulative: UInt64 = 0
@@ -380,6 +403,9 @@ import WireKit
     return start
   }
 
+  /// When the board was created, in nanoseconds since 1970.
+  var start: UInt64 { CLinux_file_changed(descriptor) }
+
   /// Clears the gauges of an ended worker.
   func clear(_ slot: Int) {
     (memory + slot * Self.words + 1).update(repeating: 0, count: Self.gauges)
@@ -401,27 +427,5 @@ import WireKit
       sum &+= memory[slot * Self.words + word]
     }
     return sum
-  }
-}
-
-/// A builder of Prometheus's text format.
-///
-/// - Source: Prometheus exposition formats, text version 0.0.4.
-struct MetricsText {
-  private(set) var text = ""
-  private var family = ""
-
-  /// Begins a metric family for the samples that follow, unless it has begun.
-  mutating func family(_ name: String, _ type: String, _ help: String) {
-    guard name != family else { return }
-    family = name
-    text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
-  }
-
-  mutating func sample(
-    _ labels: [(String, String)], _ value: some CustomStringConvertible, suffix: String = ""
-  ) {
-    let pairs = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
-    text += family + suffix + (labels.isEmpty ? "" : "{\(pairs)}") + " \(value)\n"
   }
 }

@@ -19,6 +19,7 @@ import Postgres
 import ReferenceData
 import Runtime
 import Sessions
+import Telemetry
 import Tenancy
 import Transfer
 import Webhooks
@@ -37,6 +38,10 @@ import WireKit
   private let publisher: EventPublisher
   private let webhooks: WebhookWorker
   private let logStreams: LogStreamWorker
+  let collector: Collector?
+  private let tracer: Tracer?
+  /// Whether requests are traced, or their statements are logged.
+  private let observesRequests: Bool
   /// Reads files.
   let files: BlockingPool
   private var listener: Listener?
@@ -80,6 +85,7 @@ import WireKit
           worker.keepHouse()
           worker.recordHost()
           worker.countDays()
+          worker.sendMetrics()
         }
       } catch {
         complaint(slot: slot)("\(error)")
@@ -118,11 +124,18 @@ import WireKit
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossierd")
     settings.writeConnections = configuration.writeConnections
     settings.nodes = .ofCitus
-    if configuration.logsStatements { settings.observer = Log.observeStatement }
+    settings.observer = Observation.observer(
+      logs: configuration.logsStatements, traces: configuration.collector != nil)
     settings.letWritesWait(configuration.lockTimeout)
     let database = Database(settings)
     self.database = database
     let report = MetricsReport()
+    let collector = configuration.collector.map { settings in
+      Collector(settings, resource: Observation.resource) { report.metrics?.count($0) }
+    }
+    self.collector = collector
+    tracer = collector.map { Tracer($0, ratio: configuration.samplingRatio) }
+    observesRequests = configuration.logsStatements || collector != nil
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     let relay = Worker.relay(configuration.mail)
     let pools = Pools(
@@ -213,12 +226,14 @@ import WireKit
   private func serve(_ exchange: Exchange) async {
     let start = EventLoop.now()
     let call = service.call(Request(exchange), exchange)
-    var response =
-      if configuration.logsStatements {
-        await Log.$requestID.withValue(call.request.id.description) { await service.answer(call) }
-      } else {
-        await service.answer(call)
-      }
+    var trace: RequestTrace?
+    var response: Response
+    if observesRequests {
+      trace = Observation.begin(call.request, tracer)
+      response = await Observation.observe(call.request, trace) { await service.answer(call) }
+    } else {
+      response = await service.answer(call)
+    }
     metrics.count(hashes: passwords.hashes)
     response.add(call.request.id)
     let status = response.status.code
@@ -232,6 +247,7 @@ import WireKit
       route: call.endpoint?.number, status: status, microseconds: microseconds,
       databaseMicroseconds: call.context.databaseNanoseconds / 1_000
     )
+    if let trace { Observation.end(trace, of: call, status: status) }
     metrics[.connections] = listener?.connections ?? 0
     if let cause = call.failure?.cause { metrics.count(cause) }
     if let use = call.context.part(ConnectionUse.self) { metrics.count(use) }
