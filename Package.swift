@@ -105,6 +105,9 @@ let package = Package(
     .target(
       name: "Outbound", dependencies: ["CCurl", "EventLoop", "Encoding"], swiftSettings: pointers
     ),
+    .target(
+      name: "Telemetry", dependencies: ["EventLoop", "Outbound"], swiftSettings: pointers
+    ),
     .target(name: "JSON", dependencies: ["Encoding"], swiftSettings: house),
     .target(name: "Patterns", dependencies: ["CPCRE2", "Encoding"], swiftSettings: pointers),
     .target(
@@ -247,7 +250,7 @@ let package = Package(
     .target(
       name: "Events",
       dependencies: [
-        "EventLoop", "JSON", "Postgres", "Runtime", "Sessions", "Tenancy",
+        "EventLoop", "JSON", "Outbound", "Postgres", "Records", "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: domain
     ),
@@ -257,6 +260,14 @@ let package = Package(
         "Administration", "Delivery", "Encoding", "EventLoop", "Events", "JSON", "Outbound",
         "Postgres", "Records", "Runtime", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: domain
+    ),
+    .target(
+      name: "LogStreams",
+      dependencies: [
+        "Encoding", "EventLoop", "Events", "JSON", "Outbound", "Postgres", "Records", "Runtime",
+        "Tenancy",
       ],
       swiftSettings: domain
     ),
@@ -385,7 +396,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Changes", "Events", "OpenID", "OpenIDClient", "Streams", "Webhooks",
+        "Changes", "Events", "LogStreams", "OpenID", "OpenIDClient", "Streams", "Webhooks",
         "Federation", "Passkeys",
         "Records", "Permissions", "RateLimiting", "Reference",
         "Administration", "Imaging", "Declarations", "Representations",
@@ -474,9 +485,9 @@ let package = Package(
       name: "ConsoleWire",
       dependencies: [
         "Administration", "ConsoleKit", "ConsolePages", "ConsoleUsers", "Delivery", "Encoding",
-        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "OpenID",
-        "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy", "Webhooks",
-        "WireKit",
+        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "LogStreams",
+        "OpenID", "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy",
+        "Webhooks", "WireKit",
       ],
       swiftSettings: domain
     ),
@@ -494,7 +505,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Administration", "CLinux", "ConsoleKit", "Federation", "Webhooks",
+        "Administration", "CLinux", "ConsoleKit", "Federation", "LogStreams", "Telemetry",
+        "Webhooks",
         "Records", "RateLimiting", "HostedPages", "Localization",
         "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
         "ParraWire",
@@ -507,7 +519,8 @@ let package = Package(
     .target(
       name: "DeploymentFiles",
       dependencies: [
-        "CYAML", "Encoding", "Federation", "JSON", "Permissions", "Records", "Tenancy", "Webhooks",
+        "CYAML", "Encoding", "Federation", "JSON", "LogStreams", "Permissions", "Records",
+        "Tenancy", "Webhooks",
       ],
       swiftSettings: domain + [.strictMemorySafety()]
     ),
@@ -524,7 +537,7 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "CommandKit", "Federation", "Webhooks",
+        "CommandKit", "Federation", "LogStreams", "Webhooks",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
         "AppServicesWire", "BreachedPasswords", "Configuration", "Accounts", "Delivery",
@@ -540,13 +553,14 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "Events", "Webhooks",
+        "Events", "LogStreams", "Webhooks",
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
         "ConsoleWire", "Configuration", "Accounts", "Administration", "Delivery", "Distribution",
         "Documents", "Federation",
         "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON",
         "Encoding", "OpenIDClient",
-        "Localization", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
+        "Localization", "Outbound", "Postgres", "RESTWire", "ReferenceData", "Telemetry",
+        "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain + unchecked
@@ -587,7 +601,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Events", "Streams", "Webhooks",
+        "Events", "LogStreams", "Streams", "Webhooks",
         "Federation", "Records",
 
         "Changes", "IdentitySubjects", "Permissions", "RateLimiting",
@@ -597,7 +611,7 @@ let package = Package(
         "OpenID", "Passkeys", "Runtime",
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Localization",
         "Outbound", "DomainNames", "PasswordHashes", "Postgres", "Migrations", "ReferenceData",
-        "TestSupport",
+        "Telemetry", "TestSupport",
         "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: tests
@@ -663,7 +677,7 @@ let package = Package(
       dependencies: [
         "Administration", "Federation", "Records", "Representations", "RateLimiting", "HostedPages",
         "Imaging", "Transfer", "AppServicesWire", "Configuration", "ConsoleKit", "ConsoleWire",
-        "Accounts", "Webhooks",
+        "Accounts", "LogStreams", "Webhooks",
         "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
@@ -696,13 +710,14 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Events", "IdentitySubjects", "Permissions", "Streams", "Webhooks",
+  "Events", "IdentitySubjects", "Permissions", "Streams",
   "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "DeploymentFiles",
   "Documents", "DomainNames", "Records",
   "ManagementWire", "OpenID", "OpenIDClient", "OpenIDWire", "Runtime", "Sessions", "Tenancy",
   "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Outbound",
-  "Patterns", "Postgres", "ParraWire", "TestSupport", "WebAuthn", "WebTokens", "WireKit",
+  "Patterns", "Postgres", "ParraWire", "Telemetry", "TestSupport",
+  "WebAuthn", "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
 ]
 

@@ -2215,6 +2215,134 @@ COMMENT ON VIEW public.live_sessions IS 'Sessions that have neither ended nor ex
 
 
 --
+-- Name: log_stream_progress; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.log_stream_progress (
+    stream_id text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL,
+    holder text COLLATE pg_catalog."C",
+    leased_until timestamp with time zone,
+    failures integer DEFAULT 0 NOT NULL,
+    failing_since timestamp with time zone,
+    not_before timestamp with time zone,
+    last_success_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    last_error text,
+    lost bigint DEFAULT 0 NOT NULL,
+    unreported bigint DEFAULT 0 NOT NULL,
+    lost_at timestamp with time zone
+);
+
+
+--
+-- Name: TABLE log_stream_progress; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.log_stream_progress IS 'How far each log stream is in the feed of its app, and how its receiver answers.';
+
+
+--
+-- Name: COLUMN log_stream_progress."position"; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_stream_progress."position" IS 'The last position of the feed that the receiver has accepted.';
+
+
+--
+-- Name: COLUMN log_stream_progress.holder; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_stream_progress.holder IS 'The worker that sends the stream now; null without one.';
+
+
+--
+-- Name: COLUMN log_stream_progress.leased_until; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_stream_progress.leased_until IS 'When another worker may claim the stream, if its holder does nothing meanwhile.';
+
+
+--
+-- Name: COLUMN log_stream_progress.failures; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_stream_progress.failures IS 'The failures since the last success.';
+
+
+--
+-- Name: COLUMN log_stream_progress.failing_since; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_stream_progress.failing_since IS 'The first of these failures; null without one.';
+
+
+--
+-- Name: COLUMN log_stream_progress.not_before; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_stream_progress.not_before IS 'No attempt begins before this time; null for now.';
+
+
+--
+-- Name: COLUMN log_stream_progress.lost; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_stream_progress.lost IS 'The events that the feed has removed before they were sent.';
+
+
+--
+-- Name: COLUMN log_stream_progress.unreported; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_stream_progress.unreported IS 'Those of them that the receiver does not know of yet.';
+
+
+--
+-- Name: log_streams; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.log_streams (
+    stream_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    header_value bytea,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT log_streams_attributes_check CHECK ((jsonb_typeof(attributes) = 'object'::text)),
+    CONSTRAINT log_streams_stream_id_check CHECK ((stream_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE log_streams; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.log_streams IS 'Log systems to which workers send the events of an app.';
+
+
+--
+-- Name: COLUMN log_streams.header_value; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_streams.header_value IS 'The secret that authenticates Dossier, encrypted with the master key; null without one.';
+
+
+--
+-- Name: COLUMN log_streams.attributes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_streams.attributes IS 'What differs from the defaults, by the names that `dossier log-stream set` takes.';
+
+
+--
+-- Name: COLUMN log_streams.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.log_streams.version IS 'Grows by one with each change.';
+
+
+--
 -- Name: mail_outbox; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -3685,6 +3813,22 @@ ALTER TABLE ONLY public.jobs
 
 
 --
+-- Name: log_stream_progress log_stream_progress_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.log_stream_progress
+    ADD CONSTRAINT log_stream_progress_pkey PRIMARY KEY (stream_id);
+
+
+--
+-- Name: log_streams log_streams_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.log_streams
+    ADD CONSTRAINT log_streams_pkey PRIMARY KEY (stream_id);
+
+
+--
 -- Name: mail_outbox mail_outbox_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -4098,6 +4242,13 @@ CREATE INDEX jobs_by_turn ON public.jobs USING btree (claimed_until) WHERE (stat
 --
 
 CREATE UNIQUE INDEX jobs_running ON public.jobs USING btree (app_id) WHERE (state = 'running'::text);
+
+
+--
+-- Name: log_streams_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX log_streams_app ON public.log_streams USING btree (app_id);
 
 
 --
@@ -4530,6 +4681,14 @@ ALTER TABLE ONLY public.identities
 
 ALTER TABLE ONLY public.issuers
     ADD CONSTRAINT issuers_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: log_streams log_streams_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.log_streams
+    ADD CONSTRAINT log_streams_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

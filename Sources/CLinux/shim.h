@@ -89,6 +89,13 @@ static inline long long CLinux_file_length(int descriptor) {
   if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) return -1;
   return found.st_size;
 }
+// Returns when the state of an open file last changed, in nanoseconds since 1970; 0 if it is unknown. For
+// a file in memory, that is its creation.
+static inline unsigned long long CLinux_file_changed(int descriptor) {
+  struct stat found;
+  if (fstat(descriptor, &found) != 0) return 0;
+  return (unsigned long long)found.st_ctim.tv_sec * 1000000000ULL + found.st_ctim.tv_nsec;
+}
 static inline int CLinux_open_process(pid_t process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }

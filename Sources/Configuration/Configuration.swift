@@ -25,6 +25,8 @@ import RateLimiting
 package import Runtime
 import Sessions
 package import Tenancy
+import LogStreams
+package import Telemetry
 import Webhooks
 import WireKit
 package import Records
@@ -69,8 +71,14 @@ package struct Configuration: Sendable {
     (source.most, source.mostOfApp, source.limit) = (24, 24, 4_096)
     return source
   }
-  /// The settings of the calls to receivers of webhooks.
+  /// The settings of the calls to receivers of webhooks and log streams.
   package let outgoingSource: HTTPSourceSettings
+  /// The collector of OpenTelemetry; nil for none.
+  package let collector: CollectorSettings?
+  /// The share of requests without a caller's trace that are traced.
+  package let samplingRatio: Double
+  /// The path of the socket of syslog.
+  let syslogSocket: String
   package let pictureProgram: String
   package let pictureFolder: String?
   let breachedPasswords: String?
@@ -216,6 +224,26 @@ package struct Configuration: Sendable {
       }
     }
     outgoingSource = outgoing
+    let endpoint = text(.otlpEndpoint)
+    collector =
+      endpoint.isEmpty
+      ? nil
+      : CollectorSettings(
+        endpoint: endpoint, headers: text(.otlpHeaders),
+        authorities: outgoing.reach.authorities)
+    if !endpoint.isEmpty, collector == nil {
+      problems.append(
+        "otlp_endpoint must be an http or https URL without a query, and otlp_headers name=value")
+    }
+    let ratio = Double(text(.otlpSamplingRatio)) ?? -1
+    samplingRatio = ratio
+    if !(0...1).contains(ratio) {
+      problems.append("otlp_sampling_ratio is \(text(.otlpSamplingRatio)), not from 0 to 1")
+    }
+    syslogSocket = text(.syslogSocket)
+    if syslogSocket.utf8.count > SocketAddress.longestPath || !syslogSocket.hasPrefix("/") {
+      problems.append("syslog_socket is \(syslogSocket), not the path of a socket")
+    }
     let shared = Setting.allCases.filter(\.isShared).map { ($0.rawValue, values[$0]?.value ?? "") }
     fingerprint = SettingsFingerprint(Dictionary(uniqueKeysWithValues: shared), masterKey)
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
@@ -372,6 +400,9 @@ extension Configuration {
         BreachedPasswordCheck(breachedPasswords, pool: pools.files),
         ExternalTokens(database: database, source: keySets, keys: keys), LogoutSender(notices),
         WebhookCalls(outgoingSource),
+        LogStreamSender(
+          outgoingSource, syslog: syslogSocket,
+          SyslogSender(host: HostName.own, process: Int(getpid()), version: Version.text)),
         Upstream(HTTPSource(issuerSource), allowsPlainHTTP: issuerSource.allowsPlainHTTP),
         PictureService(
           decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
@@ -447,7 +478,7 @@ extension AppCatalog {
     settings: .all,
     parts: [
       DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self, NativeApps.self,
-      UserDataAPI.self, AppConnections.self, AppWebhooks.self,
+      UserDataAPI.self, AppConnections.self, AppWebhooks.self, AppLogStreams.self,
     ]
   )
 }

@@ -38,6 +38,10 @@ package enum Setting: String, CaseIterable {
   case issuerNetwork = "issuer_network"
   case outgoingNetworks = "outgoing_networks"
   case outgoingAuthorities = "outgoing_authorities"
+  case syslogSocket = "syslog_socket"
+  case otlpEndpoint = "otlp_endpoint"
+  case otlpHeaders = "otlp_headers"
+  case otlpSamplingRatio = "otlp_sampling_ratio"
   case pictureProgram = "picture_program"
   case pictureFolder = "picture_folder"
   case breachedPasswords = "breached_passwords"
@@ -70,10 +74,12 @@ package enum Setting: String, CaseIterable {
     case .stallSeconds: "3"
     case .log: "requests"
     case .migrateDatabase, .internalNetworks, .mail, .mailUser, .mailPassword,
-      .outgoingNetworks, .outgoingAuthorities,
+      .outgoingNetworks, .outgoingAuthorities, .otlpEndpoint, .otlpHeaders,
       .mailClientName, .pictureProgram, .pictureFolder, .breachedPasswords, .consoleNetworks:
       ""
     case .console: "off"
+    case .syslogSocket: "/dev/log"
+    case .otlpSamplingRatio: "1"
     case .mailTLS: "required"
     case .languageFolder: "/usr/share/dossier/languages"
     case .issuerNetwork: "public"
@@ -97,7 +103,8 @@ package enum Setting: String, CaseIterable {
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
-      .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram, .languageFolder:
+      .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram, .languageFolder,
+      .syslogSocket, .otlpEndpoint, .otlpHeaders, .otlpSamplingRatio:
       false
     }
   }
@@ -143,9 +150,15 @@ package enum Setting: String, CaseIterable {
     case .issuerNetwork:
       "where keys of issuers may be fetched: public networks, or any (also by plain http)"
     case .outgoingNetworks:
-      "CIDR networks that receivers of webhooks may have, in addition to public ones; loopback and link-local addresses stay refused"
+      "CIDR networks that receivers of webhooks and log streams may have, in addition to public ones; loopback and link-local addresses stay refused"
     case .outgoingAuthorities:
-      "PEM file of the authorities that receivers of webhooks are verified by; empty for those of the system"
+      "PEM file of the authorities that receivers of webhooks and log streams, and the collector, are verified by; empty for those of the system"
+    case .syslogSocket: "socket to which log streams of the kind syslog send datagrams"
+    case .otlpEndpoint:
+      "URL of an OpenTelemetry collector, such as http://127.0.0.1:4318; empty sends no traces and metrics"
+    case .otlpHeaders: "header fields for the collector: name=value, with commas between several"
+    case .otlpSamplingRatio:
+      "share of requests that are traced, from 0 to 1; the traceparent of a caller decides first"
     case .pictureProgram: "path of dossier-pictures; empty uses the folder of this program"
     case .pictureFolder: "folder from which nginx serves pictures; empty keeps them in the database"
     case .breachedPasswords:
@@ -301,7 +314,7 @@ package struct SettingValues {
   private static func shown(_ setting: Setting, _ value: String) -> String {
     switch setting {
     case .masterKey: "********"
-    case .mailPassword where !value.isEmpty: "********"
+    case .mailPassword where !value.isEmpty, .otlpHeaders where !value.isEmpty: "********"
     // Both forms of a connection string may contain a password.
     case .database where value.contains("password") || value.contains("://"),
       .migrateDatabase where value.contains("password") || value.contains("://"):

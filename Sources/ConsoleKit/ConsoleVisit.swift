@@ -285,7 +285,7 @@ package enum ConsoleOutcome {
       switch section {
       case .keys: return right >= .owner
       case .support: return right >= .support
-      case .transfer, .webhooks: return right >= .admin
+      case .transfer, .webhooks, .logStreams: return right >= .admin
       default: return true
       }
     }

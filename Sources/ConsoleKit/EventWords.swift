@@ -81,7 +81,9 @@ package enum EventWords {
     "webhook_create": "Webhook created", "webhook_change": "Webhook changed",
     "webhook_delete": "Webhook deleted", "webhook_secret_rotate": "Webhook's key replaced",
     "webhook_retry": "Event sent again to a webhook",
-    "webhook_replay": "Events sent again to a webhook", "schema_set": "Schema set",
+    "webhook_replay": "Events sent again to a webhook",
+    "log_stream_create": "Log stream created", "log_stream_change": "Log stream changed",
+    "log_stream_delete": "Log stream deleted", "schema_set": "Schema set",
     "schema_remove": "Schema removed", "key_rotate": "Signing key replaced",
     "key_remove": "Signing key removed", "master_key_reencrypt": "Secrets encrypted again",
   ]

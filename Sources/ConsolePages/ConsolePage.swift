@@ -124,6 +124,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case schemas
   case indexes
   case webhooks
+  case logStreams = "log-streams"
   case keys
   case apps
   case administrators
@@ -147,6 +148,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .schemas: "Schemas"
     case .indexes: "Indexes"
     case .webhooks: "Webhooks"
+    case .logStreams: "Log streams"
     case .keys: "Signing keys"
     case .audit: "Audit log"
     case .support: "Support access"
@@ -167,7 +169,9 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     switch self {
     case .overview, .users, .roles, .transfer, .audit, .support: nil
     case .applications, .apis, .connections: "Sign-in"
-    case .settings, .branding, .mail, .customData, .schemas, .indexes, .webhooks, .keys: "App"
+    case .settings, .branding, .mail, .customData, .schemas, .indexes, .webhooks, .logStreams,
+      .keys:
+      "App"
     case .apps, .administrators, .outbox, .health, .limits: Self.deployment
     }
   }

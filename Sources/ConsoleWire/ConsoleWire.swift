@@ -27,6 +27,7 @@ package struct ConsoleWire: Wire {
       ApplicationPages.routes,
       RecordSections.routes,
       WebhookPages.routes,
+      LogStreamPages.routes,
       SettingPages.routes,
       SettingPlan.routes,
       BrandingPages.routes,

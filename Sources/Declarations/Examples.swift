@@ -25,6 +25,7 @@ package enum Example {
   package static let index = "697c9db8e5087f36371ad12e"
   package static let job = "697f0f08e5087f36371ad170"
   package static let webhook = "697f0f0850c1d8cf8e63b2d2"
+  package static let logStream = "697f0f0850c1d8cf8e63b2d7"
   package static let delivery = "000000000000000000000011"
   package static let merge = "697f0f08228148cf8e63b2c1"
   package static let event = "697deec0228148cf8e63b274"

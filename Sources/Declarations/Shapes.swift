@@ -58,6 +58,7 @@ extension Shape {
     case "part": .integer(1...100).like(1)
     case "mail": .id(Example.mail)
     case "webhook": .id(Example.webhook)
+    case "log_stream": .id(Example.logStream)
     case "delivery": .id(Example.delivery)
     default: .id(Example.ada)
     }

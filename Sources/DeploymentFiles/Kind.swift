@@ -1,5 +1,6 @@
 import Federation
 package import JSON
+import LogStreams
 import Permissions
 package import Records
 import Tenancy
@@ -88,6 +89,7 @@ package struct Kind: Sendable {
       Kind(IssuerRecord.self, section: "issuers", key: "name"),
       Kind(ConnectionRecord.self, section: "connections", key: "name"),
       Kind(WebhookRecord.self, section: "webhooks", key: "url"),
+      Kind(LogStreamRecord.self, section: "log_streams", key: "name"),
     ]
   }
 }

@@ -24,12 +24,13 @@ package enum Placement: Hashable, Sendable {
     authentication_flows.place idempotency_keys.owner job_parts.job_id mail_outbox.mail_id
     event_feeds.feed_id feed_events.feed_id
     webhook_progress.webhook_id webhook_deliveries.webhook_id
+    log_stream_progress.stream_id
     """
 
   /// The tables of operators.
   private static let ofOperators = """
     apps administrators app_hosts clients client_grants connections count_progress
-    daily_counts document_schemas issuers resource_servers
+    daily_counts document_schemas issuers log_streams resource_servers
     role_permissions roles search_indexes signing_keys webhooks
     """
 

@@ -1,5 +1,5 @@
 package import EventLoop
-package import JSON
+import JSON
 package import Postgres
 package import Runtime
 import Tenancy
@@ -9,7 +9,7 @@ package enum EventFeed {
   /// The longest lifetime that an access token may have.
   nonisolated static let longestToken = Duration.seconds(30 * 86_400)
   /// The most positions that a page looks at for events that match a filter.
-  package static let scanned = 10_000
+  package nonisolated static let scanned = 10_000
   /// The most events on a page.
   package static let most = 1_000
 
@@ -117,17 +117,6 @@ package struct FeedEvent: RowDecodable {
     (position, id, type) = (try row.int(0), try row.text(1), try row.text(2))
     (at, data, user) = (try row.time(3), try row.bytes(4), try row.text(5))
   }
-
-  /// Writes the event as back ends receive it.
-  package func write(to body: inout JSONWriter) {
-    body.beginObject()
-    body.member("id", "evt_\(id)")
-    body.member("type", type)
-    body.member("timestamp", at.text)
-    body.key("data")
-    body.word(String(decoding: data, as: UTF8.self))
-    body.endObject()
-  }
 }
 
 /// A position in a feed, which clients keep as an opaque text.
@@ -190,16 +179,6 @@ package struct FeedEnds: RowDecodable {
   }
 }
 
-/// The last position of one of several feeds.
-package struct FeedLast: RowDecodable {
-  package let feed: String
-  package let last: Int
-
-  package init(from row: Row) throws(DatabaseError) {
-    (feed, last) = (try row.text(0), try row.int(1))
-  }
-}
-
 package enum FeedQueries {
   /// Served by the primary keys.
   package static let ends = Statement<FeedEnds, String>(
@@ -209,6 +188,11 @@ package enum FeedQueries {
       (select min(e.position) from feed_events e where e.feed_id = $1)
     from event_feeds f where f.feed_id = $1
     """)
+
+  /// Returns the last positions of some feeds, of all shards.
+  package static let lasts = Statement<FeedPosition, TextArray>(
+    "feeds.lasts", "select feed_id, last_position from event_feeds where feed_id = any ($1::text[])"
+  )
 
   /// Returns the first position of an event since a time; no row without one.
   ///
@@ -238,13 +222,6 @@ package enum FeedQueries {
       and ($6::bigint is null or coalesce((data ->> 'until')::bigint, $6::bigint) >= $6::bigint)
     order by position limit $7::bigint
     """)
-
-  /// Returns the last positions of feeds.
-  ///
-  /// Served by the primary key.
-  package static let lasts = Statement<FeedLast, TextArray>(
-    "feeds.lasts",
-    "select feed_id, last_position from event_feeds where feed_id = any ($1::text[])")
 
   /// Returns all feeds.
   package static let all = Statement<String>("feeds.all", "select feed_id from event_feeds")

@@ -26,6 +26,7 @@ package struct FieldName: Hashable, Sendable {
   package static let accept = FieldName("Accept")
   package static let acceptLanguage = FieldName("Accept-Language")
   package static let userAgent = FieldName("User-Agent")
+  package static let traceparent = FieldName("Traceparent")
 
   // Response fields.
   package static let acceptPatch = FieldName("Accept-Patch")

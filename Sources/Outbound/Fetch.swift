@@ -18,6 +18,7 @@ internal import Glibc
     // One request a connection, so that a stalled one holds up no other.
     transfer.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     if let body = call.form ?? call.json { transfer.set(CURLOPT_COPYPOSTFIELDS, body) }
+    if let bytes = call.bytes { transfer.post(bytes.body) }
     transfer.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     // Checks Content-Length. `Intake` counts the bytes of a body without it.
     if call.readsBody { transfer.set(CURLOPT_MAXFILESIZE_LARGE, settings.limit) }
@@ -212,4 +213,19 @@ package enum FetchError: Error, Equatable {
   case malformed
   /// Too many requests of this app, to this receiver or of all wait; no request was sent.
   case overloaded
+}
+
+extension FetchError {
+  /// The failure in one word, which names no address and no host.
+  package var word: String {
+    switch self {
+    case .invalidURL, .invalidForm, .invalidField: "invalid_url"
+    case .privateAddress: "address_not_allowed"
+    case .unreachable, .redirected, .status, .malformed: "unreachable"
+    case .untrusted: "untrusted_certificate"
+    case .timedOut: "timed_out"
+    case .tooLarge: "answer_too_large"
+    case .overloaded: "overloaded"
+    }
+  }
 }

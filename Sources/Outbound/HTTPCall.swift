@@ -11,6 +11,8 @@ package struct HTTPCall: Sendable {
   package var accept = "application/json"
   /// JSON that the call posts in place of a form; nil for none.
   private(set) var json: String?
+  /// Bytes that the call posts in place of a form, with their content type; nil for none.
+  private(set) var bytes: (body: [UInt8], type: String)?
   /// Further header fields.
   package var fields: [(name: String, value: String)] = []
   /// Whether the body of the answer matters; if not, an answer may have a body beyond the limit.
@@ -25,6 +27,12 @@ package struct HTTPCall: Sendable {
   package init(_ url: String, json: String) {
     self.init(url)
     self.json = json
+  }
+
+  /// Creates a call that posts bytes.
+  package init(_ url: String, bytes: [UInt8], type: String) {
+    self.init(url)
+    self.bytes = (bytes, type)
   }
 
   /// Adds an access token to the call.
@@ -55,7 +63,8 @@ package struct HTTPCall: Sendable {
 
   /// All header fields that the caller decides about.
   var allFields: [(name: String, value: String)] {
-    [("Accept", accept)] + (json == nil ? [] : [("Content-Type", "application/json")]) + fields
+    let type = bytes?.type ?? (json == nil ? nil : "application/json")
+    return [("Accept", accept)] + (type.map { [("Content-Type", $0)] } ?? []) + fields
   }
 }
 

@@ -76,6 +76,15 @@ internal import Glibc
     note(unsafe CCurl_set_text(easy, option, value))
   }
 
+  /// Sets the body of a POST, which libcurl copies.
+  func post(_ body: [UInt8]) {
+    set(CURLOPT_POSTFIELDSIZE_LARGE, body.count)
+    var body = body
+    unsafe body.withUnsafeMutableBytes { bytes in
+      note(unsafe CCurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress))
+    }
+  }
+
   func set(_ option: CURLoption, _ list: TextList) {
     retained.append(list)
     note(unsafe CCurl_set_pointer(easy, option, list.first))

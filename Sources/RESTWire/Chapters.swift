@@ -76,8 +76,9 @@ extension RESTWire {
     ),
     Chapter(
       title: "Events",
-      says: "Events of an app, for back ends and for services that verify tokens; and webhooks.",
+      says: "Events of an app, for back ends, log systems and services that verify tokens.",
       operations: EventResource.operations + RecordResources.webhooks + WebhookResource.operations
+        + RecordResources.logStreams + LogStreamResource.operations
     ),
     Chapter(
       title: "Operation",

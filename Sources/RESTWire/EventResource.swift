@@ -56,7 +56,7 @@ import WireKit
     body.beginObject()
     body.key("events")
     body.beginArray()
-    for event in page.events { event.write(to: &body) }
+    for event in page.events { FeedMessage(event).write(to: &body) }
     body.endArray()
     return response(page, body, call)
   }

@@ -1,8 +1,10 @@
 import Declarations
 import EventLoop
+import Events
 import Federation
 import HTTP
 import JSON
+import LogStreams
 import Permissions
 import Records
 import Representations
@@ -210,6 +212,9 @@ enum RecordResources {
     delete: ConnectionRecord.deleteIfUnused, forcing: ConnectionRecord.delete,
     keeping: [.connectionInUse])
   static let roles = RecordResource<RoleRecord>.operations()
+  static let logStreams = RecordResource<LogStreamRecord>.operations(
+    right: .admin, refusing: [.urlNotAllowed, .unknownEventType],
+    refusingNew: [.urlNotAllowed, .unknownEventType])
   static let webhooks = RecordResource<WebhookRecord>.operations(
     right: .admin, refusing: [.urlNotAllowed, .unknownEventType],
     refusingNew: [.urlNotAllowed, .unknownEventType])

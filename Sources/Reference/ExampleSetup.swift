@@ -245,6 +245,9 @@ private struct Lookup {
     "webhook": Lookup(
       variable: "WEBHOOK", path: "/v1/webhooks", filter: ".[0].id",
       spare: #"{"url":"https://spare.example.com/","types":["user.*"]}"#),
+    "log_stream": Lookup(
+      variable: "STREAM", path: "/v1/log-streams", filter: ".[0].id",
+      spare: #"{"name":"spare","kind":"file"}"#),
     "mail": Lookup(variable: "MAIL", path: "/v1/mails", filter: ".[0].id"),
   ]
 

@@ -44,6 +44,15 @@ package struct Timestamp: Sendable, Equatable {
   }
 }
 
+extension Timestamp {
+  /// The time that is this much later.
+  package func later(by time: Duration) -> Timestamp {
+    let (seconds, attoseconds) = time.components
+    return Timestamp(
+      microseconds: microseconds + Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
+  }
+}
+
 extension Timestamp: Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool { text.appendText(to: &bytes) }
 }

@@ -30,9 +30,7 @@ enum StreamEvent {
 
   /// Returns an event of a feed, with the cursor after it.
   static func event(_ event: FeedEvent, _ cursor: String) -> [UInt8] {
-    var body = JSONWriter()
-    event.write(to: &body)
-    return Self.event("event", id: cursor, body.bytes)
+    Self.event("event", id: cursor, FeedMessage(event).body)
   }
 
   /// Returns the last event of a stream that has nothing more to tell.

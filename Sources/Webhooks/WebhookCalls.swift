@@ -1,5 +1,6 @@
 import Encoding
 package import EventLoop
+import Events
 import JSON
 package import Outbound
 import Records
@@ -64,7 +65,7 @@ import Runtime
   /// - Returns: the result.
   /// - Throws: `.internalError` if the keys cannot be read.
   func send(
-    _ message: WebhookMessage, to webhook: Webhook, isTest: Bool = false, _ context: RequestContext
+    _ message: FeedMessage, to webhook: Webhook, isTest: Bool = false, _ context: RequestContext
   ) async throws(Failure) -> Result {
     let body = message.body
     var call = HTTPCall(webhook.url, json: String(decoding: body, as: UTF8.self))
@@ -101,47 +102,4 @@ import Runtime
 
 extension RequestContext {
   @EventLoop var webhookCalls: WebhookCalls { dependencies[WebhookCalls.self] }
-}
-
-extension FetchError {
-  /// The failure in one word, which names no address and no host.
-  fileprivate var word: String {
-    switch self {
-    case .invalidURL, .invalidForm, .invalidField: "invalid_url"
-    case .privateAddress: "address_not_allowed"
-    case .unreachable, .redirected, .status, .malformed: "unreachable"
-    case .untrusted: "untrusted_certificate"
-    case .timedOut: "timed_out"
-    case .tooLarge: "answer_too_large"
-    case .overloaded: "overloaded"
-    }
-  }
-}
-
-/// An event as a receiver gets it.
-struct WebhookMessage: Sendable {
-  let id: String
-  let type: String
-  let at: Timestamp
-  /// The members as JSON.
-  let data: [UInt8]
-
-  /// A message that proves that the receiver works.
-  static func test(of app: App) -> WebhookMessage {
-    let data: JSON = ["app": .string(app.name)]
-    return WebhookMessage(
-      id: "evt_\(EventID())", type: "webhook.test", at: .now, data: data.serialized())
-  }
-
-  var body: [UInt8] {
-    var body = JSONWriter()
-    body.beginObject()
-    body.member("id", id)
-    body.member("type", type)
-    body.member("timestamp", at.text)
-    body.key("data")
-    body.word(String(decoding: data, as: UTF8.self))
-    body.endObject()
-    return body.bytes
-  }
 }

@@ -37,7 +37,7 @@ package struct WebhookLag: RowDecodable, Sendable {
   ) async throws(DatabaseError) -> [WebhookLag] {
     let feeds = TextArray(Array(Set(webhooks.map(\.app))).sorted())
     var lags = try await database.write(WebhookQueries.lags, TextArray(webhooks.map(\.key)))
-    let ends = try await database.write(WebhookQueries.feeds, feeds)
+    let ends = try await database.write(FeedQueries.lasts, feeds)
     let last = Dictionary(ends.map { ($0.feed, $0.last) }) { first, _ in first }
     let known = Dictionary(webhooks.map { ($0.key, $0) }) { first, _ in first }
     var looks = 0

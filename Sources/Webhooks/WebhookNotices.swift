@@ -88,7 +88,7 @@ package struct WebhookNotice: RowDecodable {
     of webhook: Webhook, at now: Timestamp
   ) -> (mail: OperationNotice?, next: Timestamp?)? {
     let failure = OperationNotice.WebhookFailure(
-      receiver: WebhookURL.origin(of: webhook.url), error: error, since: failingSince ?? dueAt)
+      receiver: ReceiverURL.origin(of: webhook.url), error: error, since: failingSince ?? dueAt)
     if let disabledAt {
       if !webhook.isEnabled { return (.webhookDisabled(failure), nil) }
       let isDead = disabledAt.later(by: WebhookNotices.doubt).microseconds < now.microseconds

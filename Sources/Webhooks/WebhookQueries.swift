@@ -14,16 +14,6 @@ package struct WebhookWork: RowDecodable {
   }
 }
 
-/// The last position of a feed.
-package struct FeedPosition: RowDecodable {
-  let feed: String
-  let last: Int
-
-  package init(from row: Row) throws(DatabaseError) {
-    (feed, last) = (try row.text(0), try row.int(1))
-  }
-}
-
 /// The locked progress of a webhook.
 package struct WebhookProgress: RowDecodable {
   let position: Int
@@ -90,11 +80,6 @@ package enum WebhookQueries {
         where d.webhook_id = p.webhook_id and d.state = 'waiting' and d.due_at <= $2::timestamptz)
     from webhook_progress p where p.webhook_id = any ($1::text[])
     """)
-
-  /// Returns the last positions of some feeds, of all shards.
-  package static let feeds = Statement<FeedPosition, TextArray>(
-    "webhooks.feeds",
-    "select feed_id, last_position from event_feeds where feed_id = any ($1::text[])")
 
   /// Returns the positions of some webhooks, and the times of their oldest waiting events, of all
   /// shards.

@@ -1,5 +1,5 @@
-import Encoding
 package import EventLoop
+import Events
 package import JSON
 import Outbound
 package import Postgres
@@ -20,10 +20,11 @@ package struct WebhookRecord: OwnedRecord {
 
   package init(_ read: inout RecordReader) {
     url = read.requiredText(
-      "url", ColumnRule(.text(1...WebhookURL.longest)), "the URL that gets the events",
+      "url", ColumnRule(.text(1...ReceiverURL.longest)), "the URL that gets the events",
       .example("https://hooks.example.com/dossier"))
     types = read.texts(
-      "types", .types, "the types of the events; user.* stands for a group", .required, .listed,
+      "types", .eventTypes, "the types of the events; user.* stands for a group", .required,
+      .listed,
       .example(["user.*", "session.ended"]))
     signature = read.choice(
       "signature", .hmac, safe: .hmac,
@@ -59,40 +60,10 @@ package struct WebhookRecord: OwnedRecord {
       change: "webhooks.change", delete: "webhooks.remove"))
 
   /// The types that it gets.
-  package var eventTypes: EventTypes {
-    types.reduce(into: []) { $0.formUnion(EventTypes(matching: $1) ?? []) }
-  }
+  package var eventTypes: EventTypes { EventTypes(chosen: types) }
 
   /// The names of these types.
-  var typeNames: TextArray {
-    let types = eventTypes
-    return TextArray(EventType.allCases.filter(types.contains).map(\.rawValue))
-  }
-}
-
-extension EventTypes {
-  /// Reads the member `types` of a request.
-  ///
-  /// - Parameter names: the types, or groups such as `user.*`.
-  /// - Throws: `.unknownEventType` if a name has no type, and without a name.
-  package init(named names: [String]) throws(Failure) {
-    guard !names.isEmpty else {
-      throw .unknownEventType(at: "/types", "Name at least one type of events.")
-    }
-    self = []
-    for (index, name) in names.enumerated() {
-      guard !name.utf8.contains(UInt8(ascii: ",")), let types = EventTypes(matching: name) else {
-        throw .unknownEventType(at: "/types/\(index)")
-      }
-      formUnion(types)
-    }
-  }
-}
-
-extension ColumnRule {
-  fileprivate static let types = ColumnRule.texts(
-    atMost: 50, "type", "This must be a type of events, such as user.created."
-  ) { (1...64).contains($0.utf8.count) }
+  var typeNames: TextArray { TextArray(eventTypes.names) }
 }
 
 // MARK: Verbs
@@ -169,25 +140,9 @@ extension WebhookRecord {
   @EventLoop private static func checkNew(
     _ members: JSONObject, _ context: RequestContext
   ) throws(Failure) {
-    if let url = members["url"]?.string { try check(url, context.webhookCalls) }
-    // The table refuses other values than texts.
-    let types = members["types"]?.array.map { $0.compactMap(\.string) }
-    if let types, types.count == members["types"]?.array?.count {
-      _ = try EventTypes(named: types)
-    }
-  }
-
-  @EventLoop private static func check(_ url: String, _ calls: WebhookCalls) throws(Failure) {
-    guard (1...WebhookURL.longest).contains(url.unicodeScalars.count) else { return }
-    let address: IPAddress?
-    do throws(WebhookURLError) {
-      address = try WebhookURL(url).address
-    } catch {
-      throw .urlNotAllowed(at: "/url", error.rule)
-    }
-    if let address, !calls.allows(address) {
-      throw .urlNotAllowed(at: "/url", "The address in the URL is not one of the internet.")
-    }
+    try ReceiverURL.check(members["url"], allows: context.webhookCalls.allows)
+    try EventTypes.check(members["types"])
+    if members["types"]?.array?.isEmpty == true { throw .noEventType }
   }
 
   /// Gives a webhook a new key; the key before signs too for a day.
@@ -267,14 +222,6 @@ extension App {
 }
 
 extension Failure {
-  package static let urlNotAllowed = Failure("url_not_allowed", .invalid)
-    .titled("The URL cannot be that of a receiver.")
-    .remedied(
-      "Use https, and a host with a public address. The operator can allow internal networks: "
-        + "see the setting outgoing_networks.")
-  package static let unknownEventType = Failure("unknown_event_type", .invalid)
-    .titled("There is no such type of events.")
-    .remedied("The guide of the event feed lists all types.")
   package static let tooManyWebhooks = Failure("too_many_webhooks", .conflict)
     .titled("The app has the maximum number of webhooks.")
     .remedied("Delete one: DELETE /v1/webhooks/{webhook}. One webhook can get many types.")

@@ -25,7 +25,7 @@ extension AuditEntry {
       JSONObject(
         object.map { name, value in
           guard name.hasSameBytes(as: "url") else { return (name, withOrigins(value, depth - 1)) }
-          let origin = value.string.map(WebhookURL.origin(of:)) ?? ""
+          let origin = value.string.map(ReceiverURL.origin(of:)) ?? ""
           return (name, .string(origin.isEmpty ? "…" : origin))
         }))
   }

@@ -21,11 +21,8 @@ import Tenancy
   private var taken = 0
   /// The users from which on a webhook is next, so that each user has its turn.
   private var nextUsers: [String: String] = [:]
-  private var sleeper: Task<Void, Never>?
-  private var isAwake = false
+  private let passes = FeedPasses()
   private var nextMeasurement: UInt64 = 0
-  /// Whether the last pass has failed, which is reported once.
-  private var isAway = false
 
   private var database: Database { dependencies.database }
 
@@ -42,15 +39,8 @@ import Tenancy
 
   /// How many events become deliveries in one transaction.
   nonisolated static let batch = 500
-  /// The positions of a feed that one transaction looks at.
-  private static let scanned = 10_000
   /// The time after which an attempt without a result counts as lost.
   nonisolated static let claim = Duration.seconds(30)
-  /// The pause after work; it doubles up to `longest` while nothing is due.
-  private static let shortest = Duration.milliseconds(250)
-  private static let longest = Duration.seconds(2)
-  /// The pause while no app has a webhook.
-  private static let unused = Duration.seconds(10)
   /// The pause between two measurements of the lags.
   private static let measured = Duration.seconds(10)
 
@@ -62,45 +52,23 @@ import Tenancy
   // MARK: Loop
 
   package func start() {
-    EventLoop.task { [self] in
-      var pause = Self.shortest
-      while true {
-        isAwake = false
-        let webhooks = await webhooks()
-        guard !webhooks.isEmpty else {
-          report(.lags([]))
-          await rest(for: Self.unused)
-          continue
-        }
-        do throws(Failure) {
-          guard database.isReady else { throw .databaseUnavailable }
-          let count = try await pass(webhooks)
-          try await measure(webhooks)
-          isAway = false
-          pause = count > 0 ? Self.shortest : min(pause * 2, Self.longest)
-        } catch {
-          if !isAway { report(.outage("\(error)")) }
-          isAway = true
-          pause = Self.longest
-        }
-        await rest(for: pause)
+    passes.start { [self] () async throws(Failure) in
+      let webhooks = await webhooks()
+      guard !webhooks.isEmpty else {
+        report(.lags([]))
+        return nil
       }
+      guard database.isReady else { throw .databaseUnavailable }
+      let count = try await pass(webhooks)
+      try await measure(webhooks)
+      return count
+    } outage: { [report] in
+      report(.outage("\($0)"))
     }
   }
 
   /// Ends the pause, since there may be new events or free places.
-  package func wake() {
-    isAwake = true
-    sleeper?.cancel()
-  }
-
-  private func rest(for time: Duration) async {
-    guard !isAwake else { return }
-    let sleeper = EventLoop.task { await EventLoop.sleep(for: time) }
-    self.sleeper = sleeper
-    await sleeper.value
-    self.sleeper = nil
-  }
+  package func wake() { passes.wake() }
 
   private func webhooks() async -> [Webhook] {
     let apps = (try? await dependencies[Apps.self].all()) ?? []
@@ -136,7 +104,7 @@ import Tenancy
     let (work, ends) = try await run { () async throws(DatabaseError) in
       // Before the positions: what these count, the feeds have.
       let work = try await database.write(WebhookQueries.work, ids, .now)
-      return (work, try await database.write(WebhookQueries.feeds, feeds))
+      return (work, try await database.write(FeedQueries.lasts, feeds))
     }
     let positions = Dictionary(work.map { ($0.webhook, $0.position) }) { first, _ in first }
     let last = Dictionary(ends.map { ($0.feed, $0.last) }) { first, _ in first }
@@ -186,10 +154,8 @@ import Tenancy
   private func begin(_ webhook: Webhook) async throws(Failure) {
     let created = Timestamp(stored: webhook.created) ?? .now
     try await run { () async throws(DatabaseError) in
-      let last = try await database.write(FeedQueries.ends, webhook.app).first?.last ?? 0
-      let first = try await database.write(FeedQueries.since, webhook.app, created).first
-      _ = try await database.write(
-        WebhookQueries.begin, webhook.key, first.map { $0 - 1 } ?? last)
+      let position = try await EventFeed.position(of: webhook.app, before: created, in: database)
+      _ = try await database.write(WebhookQueries.begin, webhook.key, position)
     }
   }
 
@@ -197,12 +163,10 @@ import Tenancy
   private func add(
     to webhook: Webhook, after position: Int, upTo last: Int
   ) async throws(Failure) -> Int {
-    let end = min(last, position + Self.scanned)
-    let names = webhook.typeNames
-    return try await run { () async throws(DatabaseError) in
-      let events = try await database.write(
-        FeedQueries.page, webhook.app, position, end, names, nil, nil, Self.batch)
-      let next = events.count == Self.batch ? events.last?.position ?? end : end
+    try await run { () async throws(DatabaseError) in
+      let (events, next) = try await EventFeed.batch(
+        of: webhook.app, after: position, upTo: last, webhook.eventTypes, count: Self.batch,
+        in: database)
       return try await database.transaction { (transaction) async throws(DatabaseError) in
         let locked = try await transaction.send(WebhookQueries.lock, webhook.key).rows()
         // Another worker may have added them.
@@ -295,8 +259,8 @@ import Tenancy
   private func attempt(
     _ delivery: ClaimedDelivery, _ webhook: Webhook, _ context: RequestContext
   ) async {
-    let message = WebhookMessage(
-      id: "evt_\(delivery.event)", type: delivery.type, at: delivery.at, data: delivery.data)
+    let message = FeedMessage(
+      event: delivery.event, type: delivery.type, at: delivery.at, data: delivery.data)
     do throws(Failure) {
       let result = try await calls.send(message, to: webhook, context)
       try await record(result, of: delivery, webhook, context)
@@ -383,14 +347,5 @@ import Tenancy
       return
     }
     report(.disabled("webhook \(webhook.key) is disabled: \(reason)"))
-  }
-}
-
-extension Timestamp {
-  /// The time that is this much later.
-  package func later(by time: Duration) -> Timestamp {
-    let (seconds, attoseconds) = time.components
-    return Timestamp(
-      microseconds: microseconds + Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
   }
 }

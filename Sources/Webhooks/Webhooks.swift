@@ -98,7 +98,7 @@ package enum Webhooks {
     _ webhook: Webhook, _ context: RequestContext
   ) async throws(Failure) -> WebhookCalls.Result {
     try await context.webhookCalls.send(
-      .test(of: context.app), to: webhook, isTest: true, context)
+      FeedMessage(type: "webhook.test", of: context.app), to: webhook, isTest: true, context)
   }
 
   /// The result of a replay.

@@ -8,7 +8,7 @@ package enum WebServer {
   /// The header fields read from every request, in the order in which nginx sends them.
   private static let first: [FieldName] = [.requestID, .authorization]
   private static let others: [FieldName] = [
-    .origin, .ifNoneMatch, .ifMatch, .idempotencyKey, .cookie, .acceptLanguage,
+    .origin, .ifNoneMatch, .ifMatch, .idempotencyKey, .cookie, .acceptLanguage, .traceparent,
   ]
 
   /// Returns nginx's list of the parameters that it sends to a worker.

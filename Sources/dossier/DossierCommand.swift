@@ -7,6 +7,7 @@ import Permissions
 import Postgres
 import Runtime
 import Tenancy
+import LogStreams
 import Webhooks
 
 /// The command line for the operators of a deployment.
@@ -35,7 +36,8 @@ import Webhooks
       RecordCommand<RoleRecord>.self, AdministratorCommand.self,
       RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self,
       UserCommand.self, SearchCommand.self, DeviceCommand.self, SessionCommand.self,
-      RecordCommand<WebhookRecord>.self, SupportSessionCommand.self, RateLimitCommand.self,
+      RecordCommand<WebhookRecord>.self, RecordCommand<LogStreamRecord>.self,
+      SupportSessionCommand.self, RateLimitCommand.self,
       JobCommand.self, MailCommand.self,
       IndexCommand.self,
       SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,

@@ -18,6 +18,18 @@ enum Log {
     line.flush()
   }
 
+  /// Writes an event of a log stream, and returns whether all of it was written.
+  @EventLoop static func write(event: [UInt8], of stream: String) -> Bool {
+    // Before it, so that lines are in the order of their times.
+    flush()
+    var line = LogLines()
+    line.begin("info")
+    line.append("stream", stream)
+    line.append("event", json: event)
+    line.end()
+    return line.flush()
+  }
+
   /// The lines of the requests answered in this turn of the loop.
   @EventLoop private static var lines = LogLines()
 
@@ -117,6 +129,11 @@ private struct LogLines {
     }
   }
 
+  mutating func append(_ name: StaticString, json value: [UInt8]) {
+    append(name)
+    bytes.append(contentsOf: value)
+  }
+
   mutating func append(_ name: StaticString, _ value: Int) {
     append(name)
     var unit = 1
@@ -140,9 +157,12 @@ private struct LogLines {
     start = 0
   }
 
-  mutating func flush() {
-    bytes.withUnsafeBytes { _ = Glibc.write(1, $0.baseAddress, $0.count) }
+  /// Writes the lines, and returns whether all of them were written.
+  @discardableResult mutating func flush() -> Bool {
+    let count = bytes.withUnsafeBytes { Glibc.write(1, $0.baseAddress, $0.count) }
+    let isWhole = count == bytes.count
     bytes.removeAll(keepingCapacity: true)
+    return isWhole
   }
 
   private mutating func append(_ name: StaticString) {

@@ -6,9 +6,11 @@ import Events
 import Federation
 import Glibc
 import HTTP
+import LogStreams
 import OpenIDClient
 import Postgres
 import Runtime
+import Telemetry
 import WireKit
 
 /// The counters of a worker.
@@ -40,6 +42,7 @@ import WireKit
     case searchesWaiting
     case largeReadsWaiting
     case eventAge
+    case logStreamLag
   }
 
   /// The values that only increase, at the places after the gauges.
@@ -52,6 +55,8 @@ import WireKit
     case mailsSent, mailsAbandoned
     case eventsPublished, eventDelay
     case webhookDeliveries, webhookFailures
+    case logStreamEvents, logStreamFailures
+    case otlpSpansDropped
   }
 
   /// The classes of routes with similar durations.
@@ -224,6 +229,23 @@ import WireKit
     }
   }
 
+  func count(_ report: LogStreamWorker.Report) {
+    switch report {
+    case .sent(let count): add(UInt64(count), to: .logStreamEvents)
+    case .failed: add(1, to: .logStreamFailures)
+    case .lag(let age): self[.logStreamLag] = age.wholeSeconds
+    case .lost(let reason): Log.write("warning", reason)
+    case .outage(let reason): Log.write("error", "log streams have to wait: \(reason)")
+    }
+  }
+
+  func count(_ report: Collector.Report) {
+    switch report {
+    case .dropped(let count): add(UInt64(count), to: .otlpSpansDropped)
+    case .failed(let reason): Log.write("warning", reason)
+    }
+  }
+
   func count(_ error: DatabaseError) {
     let index = DatabaseErrorReason.all.firstIndex(of: DatabaseErrorReason(error))
     if let index { slot[places.faults + index] &+= 1 }
@@ -246,6 +268,21 @@ import WireKit
   /// - Source: Prometheus exposition formats, text version 0.0.4.
   var text: String {
     var text = MetricsText()
+    tell(&text)
+    return text.text
+  }
+
+  /// The same metrics for OpenTelemetry.
+  var families: [MetricFamily] {
+    var data = MetricsData()
+    tell(&data)
+    return data.families
+  }
+
+  /// When the counts began, in nanoseconds since 1970.
+  var start: UInt64 { board.start }
+
+  private func tell(_ text: inout some MetricsOutput) {
     text.family("dossier_info", "gauge", "The version and the host of the program.")
     text.sample([("version", Version.text), ("host", HostName.own)], "1")
     text.family("dossier_requests_total", "counter", "Requests by route and class of status.")
@@ -288,10 +325,9 @@ import WireKit
       text.sample([], counter.isTime ? "\(Double(count) / 1e6)" : "\(count)")
     }
     webhookLags.write(to: &text)
-    return text.text
   }
 
-  private func tellHistogram(of kind: RouteClass, in text: inout MetricsText) {
+  private func tellHistogram(of kind: RouteClass, in text: inout some MetricsOutput) {
     let start = places.histograms + kind.rawValue * Places.histogram
     let label = ("class", "\(kind)")
     var cumulative: UInt64 = 0
@@ -360,6 +396,9 @@ import WireKit
     return start
   }
 
+  /// When the board was created, in nanoseconds since 1970.
+  var start: UInt64 { CLinux_file_changed(descriptor) }
+
   /// Clears the gauges of an ended worker.
   func clear(_ slot: Int) {
     (memory + slot * Self.words + 1).update(repeating: 0, count: Self.gauges)
@@ -381,112 +420,5 @@ import WireKit
       sum &+= memory[slot * Self.words + word]
     }
     return sum
-  }
-}
-
-/// A builder of Prometheus's text format.
-///
-/// - Source: Prometheus exposition formats, text version 0.0.4.
-struct MetricsText {
-  private(set) var text = ""
-  private var family = ""
-
-  /// Begins a metric family for the samples that follow, unless it has begun.
-  mutating func family(_ name: String, _ type: String, _ help: String) {
-    guard name != family else { return }
-    family = name
-    text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
-  }
-
-  mutating func sample(
-    _ labels: [(String, String)], _ value: some CustomStringConvertible, suffix: String = ""
-  ) {
-    let pairs = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
-    text += family + suffix + (labels.isEmpty ? "" : "{\(pairs)}") + " \(value)\n"
-  }
-}
-
-extension Metrics.Gauge {
-  var name: String {
-    switch self {
-    case .databaseUp: "dossier_database_up"
-    case .mailAge: "dossier_mail_queue_oldest_seconds"
-    case .eventAge: "dossier_events_oldest_pending_seconds"
-    case .reads, .writes, .searches, .largeReads: "dossier_database_requests_active"
-    case .writesWaiting, .searchesWaiting, .largeReadsWaiting: "dossier_database_requests_waiting"
-    default: "dossier_" + "\(self)".snakeCased
-    }
-  }
-
-  /// The lane of a gauge of requests; gauges of one family follow one another.
-  var lane: String? {
-    switch self {
-    case .reads: "read"
-    case .writes, .writesWaiting: "write"
-    case .searches, .searchesWaiting: "search"
-    case .largeReads, .largeReadsWaiting: "large"
-    default: nil
-    }
-  }
-
-  /// Whether every worker reports the same value, so that values are not summed.
-  var isOfDatabase: Bool { [.mailQueue, .mailAge, .eventAge].contains(self) }
-
-  var help: String {
-    switch self {
-    case .workers: "Running workers, including draining ones."
-    case .ready: "Workers that were ready at their last check."
-    case .databaseUp: "Workers with database connections for reads and writes."
-    case .connections: "Connections of nginx."
-    case .reads, .writes, .searches, .largeReads:
-      "Requests that PostgreSQL works on, by lane; each write, search and large read has a connection."
-    case .writesWaiting, .searchesWaiting, .largeReadsWaiting:
-      "Requests that wait for a connection of their lane."
-    case .hashing: "Passwords that are hashed, or wait for that."
-    case .mailQueue: "Mails in the queue, including abandoned ones; at most 10,000."
-    case .mailAge: "Age of the oldest unsent mail in the queue."
-    case .eventAge: "Age of the oldest event that is not published yet."
-    }
-  }
-}
-
-extension Metrics.Counter {
-  var name: String {
-    switch self {
-    case .databaseMicroseconds: "dossier_database_seconds_total"
-    case .hashes: "dossier_password_hashes_total"
-    case .eventLoopLag: "dossier_event_loop_lag_max_seconds"
-    case .eventDelay: "dossier_event_delay_seconds_total"
-    default: "dossier_" + "\(self)".snakeCased + "_total"
-    }
-  }
-
-  /// Whether the metric is measured in microseconds and reported in seconds.
-  var isTime: Bool { [.databaseMicroseconds, .eventLoopLag, .eventDelay].contains(self) }
-
-  var help: String {
-    switch self {
-    case .workerStarts: "Started workers."
-    case .databaseMicroseconds: "Time that requests waited for PostgreSQL."
-    case .hashes: "Hashed passwords."
-    case .eventLoopStalls: "Turns of an event loop of over 50 ms, in which other requests wait."
-    case .eventLoopLag: "The longest turn since the start."
-    case .mailsSent: "Mails that the relay accepted."
-    case .mailsAbandoned: "Abandoned mails."
-    case .eventsPublished: "Events that were published in feeds."
-    case .webhookDeliveries: "Deliveries that receivers of webhooks accepted."
-    case .webhookFailures: "Attempts that receivers of webhooks did not accept."
-    case .eventDelay: "Time from the events to their publication."
-    }
-  }
-}
-
-extension String {
-  /// The name in snake case: `databaseUp` becomes `database_up`.
-  var snakeCased: String {
-    reduce(into: "") { text, character in
-      if character.isUppercase { text += "_" }
-      text += character.lowercased()
-    }
   }
 }

@@ -14,7 +14,7 @@ struct WebhookLags {
     furthest = Array(lags.sorted { $0.seconds > $1.seconds }.prefix(Self.most))
   }
 
-  func write(to text: inout MetricsText) {
+  func write(to text: inout some MetricsOutput) {
     text.family(
       "dossier_webhook_lag_seconds", "gauge",
       "Age of the oldest event that a webhook has still to get; the \(Self.most) longest.")

@@ -12,12 +12,14 @@ import FastCGI
 import Federation
 import Glibc
 import HTTP
+import LogStreams
 import OpenID
 import Outbound
 import Postgres
 import ReferenceData
 import Runtime
 import Sessions
+import Telemetry
 import Tenancy
 import Transfer
 import Webhooks
@@ -35,6 +37,11 @@ import WireKit
   private let jobs: JobWorker
   private let publisher: EventPublisher
   private let webhooks: WebhookWorker
+  private let logStreams: LogStreamWorker
+  let collector: Collector?
+  private let tracer: Tracer?
+  /// Whether requests are traced, or their statements are logged.
+  private let observesRequests: Bool
   /// Reads files.
   let files: BlockingPool
   private var listener: Listener?
@@ -73,10 +80,12 @@ import WireKit
         worker.jobs.start()
         worker.publisher.start()
         worker.webhooks.start()
+        worker.logStreams.start()
         if runsMaintenance {
           worker.keepHouse()
           worker.recordHost()
           worker.countDays()
+          worker.sendMetrics()
         }
       } catch {
         complaint(slot: slot)("\(error)")
@@ -115,11 +124,18 @@ import WireKit
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossierd")
     settings.writeConnections = configuration.writeConnections
     settings.nodes = .ofCitus
-    if configuration.logsStatements { settings.observer = Log.observeStatement }
+    settings.observer = Observation.observer(
+      logs: configuration.logsStatements, traces: configuration.collector != nil)
     settings.letWritesWait(configuration.lockTimeout)
     let database = Database(settings)
     self.database = database
     let report = MetricsReport()
+    let collector = configuration.collector.map { settings in
+      Collector(settings, resource: Observation.resource) { report.metrics?.count($0) }
+    }
+    self.collector = collector
+    tracer = collector.map { Tracer($0, ratio: configuration.samplingRatio) }
+    observesRequests = configuration.logsStatements || collector != nil
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     let relay = Worker.relay(configuration.mail)
     let pools = Pools(
@@ -163,9 +179,14 @@ import WireKit
     }
     let webhooks = WebhookWorker(dependencies) { report.metrics?.count($0) }
     self.webhooks = webhooks
+    dependencies[LogStreamSender.self].writesLine = Log.write(event:of:)
+    let logStreams = LogStreamWorker(dependencies) { report.metrics?.count($0) }
+    self.logStreams = logStreams
     publisher = EventPublisher(dependencies) {
       report.metrics?.count($0)
-      if case .published = $0 { webhooks.wake() }
+      guard case .published = $0 else { return }
+      webhooks.wake()
+      logStreams.wake()
     }
     let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
@@ -206,12 +227,14 @@ import WireKit
   private func serve(_ exchange: Exchange) async {
     let start = EventLoop.now()
     let call = service.call(Request(exchange), exchange)
-    var response =
-      if configuration.logsStatements {
-        await Log.$requestID.withValue(call.request.id.description) { await service.answer(call) }
-      } else {
-        await service.answer(call)
-      }
+    var trace: RequestTrace?
+    var response: Response
+    if observesRequests {
+      trace = Observation.begin(call.request, tracer)
+      response = await Observation.observe(call.request, trace) { await service.answer(call) }
+    } else {
+      response = await service.answer(call)
+    }
     metrics.count(hashes: passwords.hashes)
     response.add(call.request.id)
     let status = response.status.code
@@ -225,6 +248,7 @@ import WireKit
       route: call.endpoint?.number, status: status, microseconds: microseconds,
       databaseMicroseconds: call.context.databaseNanoseconds / 1_000
     )
+    if let trace { Observation.end(trace, of: call, status: status) }
     metrics[.connections] = listener?.connections ?? 0
     if let cause = call.failure?.cause { metrics.count(cause) }
     if let use = call.context.part(ConnectionUse.self) { metrics.count(use) }
@@ -316,6 +340,11 @@ extension Worker {
           try await Webhooks.removeOld(in: database)
         } catch {
           Log.write("error", "old deliveries of webhooks stay: \(error)")
+        }
+        do throws(DatabaseError) {
+          try await LogStreams.removeOld(in: database)
+        } catch {
+          Log.write("error", "positions of deleted log streams stay: \(error)")
         }
         let report = await maintenance.run()
         if !report.removed.isEmpty { Log.write("info", "removed: \(report.removed)") }

@@ -40,9 +40,9 @@ import Testing
     "The publisher asks all shards on purpose for what waits, and marks it by its key.": """
     events.pending events.oldest events.ended_sessions feeds.all feeds.lasts
     """,
-    "A pass over webhooks asks all shards on purpose, once; each is then handled by its key.":
+    "A pass over webhooks or log streams asks all shards on purpose, once; each is then handled by its key.":
       """
-    webhooks.work webhooks.feeds webhooks.known webhooks.lags webhook_notices.due
+    webhooks.work webhooks.known webhooks.lags webhook_notices.due log_streams.work log_streams.known
     """,
     "Counts by day ask all shards on purpose, in the background and a page at a time.": """
     daily_counts.events daily_counts.sign_ups daily_counts.users

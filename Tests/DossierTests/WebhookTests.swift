@@ -138,7 +138,7 @@ import Testing
     ("https://192.0.2.1:1024/", "192.0.2.1", 1_024), ("https://[2001:db8::1]", "2001:db8::1", 443),
   ])
   func `a URL has a host and a port`(text: String, host: String, port: Int) throws {
-    let url = try WebhookURL(text)
+    let url = try ReceiverURL(text)
     #expect(url.host == host && url.port == port)
   }
 
@@ -151,7 +151,7 @@ import Testing
     "https://a\\b", "https://a#b", "https://a b",
   ])
   func `other URLs are refused`(text: String) {
-    #expect(throws: WebhookURLError.self) { try WebhookURL(text) }
+    #expect(throws: ReceiverURLError.self) { try ReceiverURL(text) }
   }
 
   @Test(arguments: [

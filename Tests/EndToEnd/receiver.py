@@ -43,9 +43,9 @@ class Message:
 
 
 class Receiver:
-    """Keeps all messages. `answer` returns the status, the header fields and the body for each."""
+    """Keeps all messages, of a type of its own. `answer` returns the status, the header fields and the body for each."""
 
-    def __init__(self, files, address=None):
+    def __init__(self, files, address=None, message=Message, port=None):
         self.address = address or own_address()
         self.messages = []
         self.most_at_once = self.at_once = 0
@@ -58,13 +58,13 @@ class Receiver:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                message = Message(self, body)
+                got = message(self, body)
                 with outer.lock:
-                    outer.messages.append(message)
+                    outer.messages.append(got)
                     outer.at_once += 1
                     outer.most_at_once = max(outer.most_at_once, outer.at_once)
                 try:
-                    answer = outer.answer(message)
+                    answer = outer.answer(got)
                     if callable(answer):
                         answer(self.wfile)
                         self.close_connection = True
@@ -96,7 +96,7 @@ class Receiver:
 
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(files[1], files[0])
-        self.port = free_port()
+        self.port = port or free_port()
         self.server = Server((self.address, self.port), Handler)
         self.url = f"https://{self.address}:{self.port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -18,7 +18,8 @@ class StatementCounts(Auth0Case):
     SETTINGS = {**Auth0Case.SETTINGS, "DOSSIER_LOG": "debug"}
     # A worker reads these now and then, for all requests.
     SHARED = {"apps.list", "client_origins.all", "connections.list", "keyring.load", "native_apps.all",
-              "schemas.all", "search_values.kinds", "user_data_api.all", "webhooks.list"}
+              "log_streams.list", "schemas.all", "search_values.kinds", "user_data_api.all",
+              "webhooks.list"}
 
     def setUp(self):
         super().setUp()

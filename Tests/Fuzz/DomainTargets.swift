@@ -7,7 +7,8 @@ import Postgres
 @testable import Events
 @testable import Runtime
 @testable import Transfer
-@testable import Webhooks
+import Outbound
+import Telemetry
 import TestSupport
 
 extension FuzzTarget {
@@ -20,7 +21,8 @@ extension FuzzTarget {
         "1e308", "-0", "\"\\u0041\"", "\"\\ud83d\\ude00\"", "metadata.text", "metadata.number",
         "user.*", "user.created,", "session.ended", "AAAAAAAAACrW0pVt5x7oF9kNfQ8",
         "0123456789abcdef01234567.", "WsOpbWlsZQ", "https://", "[::1]", ":8443", "0x7f000001",
-        "MjAyMC0wMi0yOSAxMjowMDowMCswMA",
+        "MjAyMC0wMi0yOSAxMjowMDowMCswMA", "00-0af7651916cd43dd8448eb211c80319c-",
+        "b7ad6b7169203331-01",
       ],
     bound: MemoryBound(factor: 60, base: 131_072)
   ) { input in
@@ -35,8 +37,11 @@ extension FuzzTarget {
     {
       expect(bytes.count == 8, "\(filter) has other bytes")
     }
-    if let url = try? WebhookURL(filter) {
+    if let url = try? ReceiverURL(filter) {
       expect(!url.host.isEmpty && (443...65_535).contains(url.port), "\(filter) has no host")
+    }
+    if let trace = TraceContext(Array(filter.utf8).span) {
+      expect(trace.parent != 0 && trace.trace.high | trace.trace.low != 0, "\(filter) has no ids")
     }
     if let types = EventTypes(matching: filter) { expect(!types.isEmpty, "\(filter) has no types") }
     if let (document, names) = try? Filter.path(filter) {

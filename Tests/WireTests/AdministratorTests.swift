@@ -139,6 +139,13 @@ import WireKit
       PATCH /v1/connections/{connection}
       DELETE /v1/connections/{connection} *
       POST /v1/connections/{connection}/check
+      GET /v1/log-streams
+      POST /v1/log-streams *
+      GET /v1/log-streams/{log_stream}
+      PATCH /v1/log-streams/{log_stream} *
+      DELETE /v1/log-streams/{log_stream} *
+      GET /v1/log-streams/{log_stream}/status
+      POST /v1/log-streams/{log_stream}/test
       GET /v1/webhooks
       POST /v1/webhooks *
       GET /v1/webhooks/{webhook}

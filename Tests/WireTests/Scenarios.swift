@@ -10,7 +10,7 @@ extension Scenario {
   static let all =
     entrance + devices + own + access + factors + passkeys + sides("/v1/me")
     + sides("/v1/users/{user}")
-    + programs + operation + clients + connections + webhooks + jobs + server
+    + programs + operation + clients + connections + webhooks + logStreams + jobs + server
 
   /// The scenarios of users and their devices.
   static let ofUsers = entrance + devices + own + access + factors + passkeys + sides("/v1/me")

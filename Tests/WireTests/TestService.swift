@@ -22,6 +22,7 @@ import Postgres
 import RESTWire
 import TestSupport
 import Transfer
+import LogStreams
 import Webhooks
 import WireKit
 
@@ -108,6 +109,9 @@ import WireKit
         ServiceAddress(fallback: "https://id.example"), ConsoleAddress("https://id.example"),
         BreachedPasswordCheck(nil, pool: pool),
         Upstream(HTTPSource(), allowsPlainHTTP: false), WebhookCalls(HTTPSourceSettings()),
+        LogStreamSender(
+          HTTPSourceSettings(), syslog: "/nowhere",
+          SyslogSender(host: "test", process: 1, version: "1")),
         DeploymentCheck(
           readiness, mail: relaySettings, host: "test", version: "0", connections: 1),
       ]

@@ -160,7 +160,9 @@ extension EventType {
     "connection_delete": .unpublished(operation), "webhook_create": .unpublished(operation),
     "webhook_change": .unpublished(operation), "webhook_delete": .unpublished(operation),
     "webhook_secret_rotate": .unpublished(operation), "webhook_retry": .unpublished(operation),
-    "webhook_replay": .unpublished(operation), "schema_set": .unpublished(operation),
+    "webhook_replay": .unpublished(operation), "log_stream_create": .unpublished(operation),
+    "log_stream_change": .unpublished(operation), "log_stream_delete": .unpublished(operation),
+    "schema_set": .unpublished(operation),
     "schema_remove": .unpublished(operation), "key_rotate": .type(.keyRotated),
     "key_remove": .type(.keyRemoved), "master_key_reencrypt": .unpublished(operation),
   ]

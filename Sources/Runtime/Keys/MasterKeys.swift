@@ -281,6 +281,11 @@ struct SealedRows {
       removal: "reencryption.remove_webhook"
     ),
     SealedRows(
+      "log_stream", "log_streams", ("app_id", "stream_id"), "header_value", prefix: "log stream ",
+      page: "reencryption.log_streams", change: "reencryption.change_log_stream",
+      removal: "reencryption.remove_log_stream"
+    ),
+    SealedRows(
       "mail", "mail_outbox", ("mail_id", "app_id"), "sealed", prefix: "mail ", names: .first,
       page: "reencryption.mails", change: "reencryption.change_mail",
       removal: "reencryption.remove_mail"

@@ -1,11 +1,10 @@
 import Encoding
-package import Outbound
 
 /// The URL of a receiver.
 ///
 /// It names the address only if its host is one. Names are resolved when a worker connects, and each
 /// address is checked when its socket is opened.
-package struct WebhookURL: Sendable {
+package struct ReceiverURL: Sendable {
   package let host: String
   package let port: Int
   /// The address that the host is; nil for a name.
@@ -16,31 +15,31 @@ package struct WebhookURL: Sendable {
   /// Parses a URL.
   ///
   /// - Parameter text: the URL.
-  /// - Throws: `WebhookURLError` with the rule that it breaks.
-  package init(_ text: String) throws(WebhookURLError) {
+  /// - Throws: `ReceiverURLError` with the rule that it breaks.
+  package init(_ text: String) throws(ReceiverURLError) {
     let start = "https://"
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy(\.isVisible) else {
-      throw WebhookURLError("The URL must have at most 2,048 ASCII characters, without spaces.")
+      throw ReceiverURLError("The URL must have at most 2,048 ASCII characters, without spaces.")
     }
     guard text.utf8.starts(with: start.utf8) else {
-      throw WebhookURLError("The URL must begin with https://.")
+      throw ReceiverURLError("The URL must begin with https://.")
     }
     guard !text.utf8.contains(UInt8(ascii: "\\")), !text.utf8.contains(UInt8(ascii: "#")) else {
-      throw WebhookURLError("The URL must have no fragment and no backslash.")
+      throw ReceiverURLError("The URL must have no fragment and no backslash.")
     }
     let rest = Array(text.utf8.dropFirst(start.utf8.count))
     let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     guard !authority.contains(UInt8(ascii: "@")) else {
-      throw WebhookURLError("The URL must have no user and no password.")
+      throw ReceiverURLError("The URL must have no user and no password.")
     }
     let (host, port): (ArraySlice<UInt8>, ArraySlice<UInt8>?)
     if authority.first == UInt8(ascii: "[") {
       guard let end = authority.firstIndex(of: UInt8(ascii: "]")) else {
-        throw WebhookURLError("The address in the URL must end with ].")
+        throw ReceiverURLError("The address in the URL must end with ].")
       }
       let tail = authority[(end + 1)...]
       guard tail.isEmpty || tail.first == UInt8(ascii: ":") else {
-        throw WebhookURLError("Only a port can follow the address in the URL.")
+        throw ReceiverURLError("Only a port can follow the address in the URL.")
       }
       (host, port) = (authority[1..<end], tail.isEmpty ? nil : tail.dropFirst())
     } else if let colon = authority.firstIndex(of: UInt8(ascii: ":")) {
@@ -49,14 +48,14 @@ package struct WebhookURL: Sendable {
       (host, port) = (authority, nil)
     }
     guard let number = Self.port(port) else {
-      throw WebhookURLError("The port of the URL must be 443, or from 1024 to 65535.")
+      throw ReceiverURLError("The port of the URL must be 443, or from 1024 to 65535.")
     }
     self.port = number
     self.host = String(decoding: host, as: UTF8.self)
     address = IPAddress(self.host)
     if authority.first == UInt8(ascii: "[") {
       guard address != nil, host.contains(UInt8(ascii: ":")) else {
-        throw WebhookURLError("The text between brackets must be an IPv6 address.")
+        throw ReceiverURLError("The text between brackets must be an IPv6 address.")
       }
     } else if address == nil {
       try Self.checkName(host)
@@ -67,7 +66,7 @@ package struct WebhookURL: Sendable {
   ///
   /// Operators may put secrets into the path and the query.
   package static func origin(of text: String) -> String {
-    guard (try? WebhookURL(text)) != nil else { return "" }
+    guard (try? ReceiverURL(text)) != nil else { return "" }
     let start = "https://"
     let authority = text.utf8.dropFirst(start.utf8.count).prefix {
       $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
@@ -87,7 +86,7 @@ package struct WebhookURL: Sendable {
   /// Checks a host that is no address.
   ///
   /// Resolvers read a name whose last label is a number as an address, such as `0x7f000001`.
-  private static func checkName(_ host: ArraySlice<UInt8>) throws(WebhookURLError) {
+  private static func checkName(_ host: ArraySlice<UInt8>) throws(ReceiverURLError) {
     let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     let isName =
       host.count <= 253
@@ -98,17 +97,17 @@ package struct WebhookURL: Sendable {
           }
       }
     guard isName, let last = labels.last else {
-      throw WebhookURLError("The host of the URL must be a name in ASCII, or an address.")
+      throw ReceiverURLError("The host of the URL must be a name in ASCII, or an address.")
     }
     let lower = String(decoding: last, as: UTF8.self).lowercased()
     guard !(last.first?.isDigit ?? true), lower != "localhost" else {
-      throw WebhookURLError("The host of the URL must be no number and not this machine.")
+      throw ReceiverURLError("The host of the URL must be no number and not this machine.")
     }
   }
 }
 
 /// The rule that a URL of a receiver breaks, in a sentence.
-package struct WebhookURLError: Error, Sendable {
+package struct ReceiverURLError: Error, Sendable {
   package let rule: String
 
   init(_ rule: String) { self.rule = rule }
