@@ -234,7 +234,7 @@ class Console(SupportCase):
         grant, email = self.person()
         self.shows(visitor.open("/console/default/support"), "Support access")
         page = visitor.submit("/support", code="0000-0000", reason=REASON)
-        self.shows(page, "Support access", "This code is wrong or used, or more than 10 minutes old.",
+        self.shows(page, "Support access", "Code: This code is wrong or used, or more than 10 minutes old.",
                    status=422)
         self.assertEqual(visitor.form("/support").fields["reason"], REASON)
         page = self.shows(visitor.submit("/support", code=self.code(grant)), "What the user sees Read only")

@@ -106,8 +106,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("grace.lovelace@mail.example.org", "grace.lovelace@<wbr>mail<wbr>.example<wbr>.org"),
-    ("a@b@c.d", "a@b@<wbr>c<wbr>.d"), ("J. R. Smith", "J. R. Smith"), ("@", "@<wbr>"),
+    ("grace.lovelace@mail.example.org", "grace<wbr>.lovelace@<wbr>mail<wbr>.example<wbr>.org"),
+    ("a@b@c.d", "a@<wbr>b@<wbr>c<wbr>.d"), ("J. R. Smith", "J. R. Smith"), ("@", "@<wbr>"),
     ("<b>@x.y", "&lt;b&gt;@<wbr>x<wbr>.y"),
   ])
   func `an address breaks after the sign and before dots`(text: String, html: String) {

@@ -43,13 +43,18 @@ struct PageView {
 
   /// Returns a text in which an address may break after the "@" and before each dot.
   func breakable(_ text: String) -> [Markup] {
-    guard let sign = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return ["\(text)"] }
-    let domain = text[text.index(after: sign)...].split(
-      separator: ".", omittingEmptySubsequences: false)
-    let parts = domain.enumerated().map { index, part -> Markup in
-      index == 0 ? "<wbr>\(String(part))" : "<wbr>.\(String(part))"
+    guard text.contains("@") else { return ["\(text)"] }
+    var (parts, part) = ([Markup](), "")
+    func end() {
+      parts += ["\(part)", "<wbr>"]
+      part = ""
     }
-    return ["\(String(text[...sign]))"] + parts
+    for character in text {
+      if character == ".", !part.isEmpty { end() }
+      part.append(character)
+      if character == "@" { end() }
+    }
+    return parts + ["\(part)"]
   }
 
   func link(_ link: Link) -> Markup {
