@@ -9,7 +9,7 @@ import Transfer
 import EventLoop
 import HTTP
 import JSON
-import Webhooks
+import Events
 import WireKit
 
 /// `/v1/audit`, for the operator: the events of all apps.

@@ -7,7 +7,7 @@ import JSON
 import Representations
 import Runtime
 import Tenancy
-import Webhooks
+import Events
 import WireKit
 
 /// `/v1/search`, for API clients: one text for all that an app has.

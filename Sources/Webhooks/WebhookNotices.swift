@@ -4,6 +4,7 @@ package import EventLoop
 package import Postgres
 import Records
 package import Runtime
+import Outbound
 import Tenancy
 
 /// Emails to administrators about webhooks whose receivers fail.

@@ -1,9 +1,10 @@
-package import Runtime
 import JSON
+import Outbound
+package import Runtime
 
-/// Secrets in the URLs of receivers, which only administrators see who may change webhooks.
+/// Secrets in the URLs of receivers, which only administrators see who may change receivers.
 extension AuditEntry {
-  /// The right to read and change webhooks.
+  /// The right to read and change webhooks and log streams.
   private static let right = AdministratorRight.admin
   /// Deeper values than an event has are left out.
   private static let depth = 8
@@ -11,7 +12,8 @@ extension AuditEntry {
   /// Returns the event as a principal may see it: without that right, URLs of receivers have no path
   /// and no query.
   package func shown(to principal: Principal) -> AuditEntry {
-    guard action.hasPrefix("webhook_"), let administrator = principal.administrator,
+    guard action.hasPrefix("webhook_") || action.hasPrefix("log_stream_"),
+      let administrator = principal.administrator,
       administrator.right < Self.right
     else { return self }
     var entry = self
