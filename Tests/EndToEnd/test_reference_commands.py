@@ -38,6 +38,7 @@ EXCEPT = {
     "PUT /v1/users/{user}/documents": "needs the stored versions",
     "GET /v1/me/events": "does not end, and needs dossier-streams",
     "GET /v1/events": "needs an app with event_feed",
+    "GET /v1/events/stream": "does not end, and needs dossier-streams",
     "GET /v1/revocations": "needs an app with revocation_feed",
     "POST /v1/webhooks/{webhook}/deliveries/{delivery}/retry": "needs a delivery",
     "POST /v1/support-sessions": "needs the code of a user",

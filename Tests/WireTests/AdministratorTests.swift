@@ -51,6 +51,7 @@ import WireKit
       GET /v1/schemas/{kind}
       GET /v1/audit
       GET /v1/events
+      GET /v1/events/stream
       GET /v1/revocations
       GET /v1/statistics
       GET /v1/rate-limits

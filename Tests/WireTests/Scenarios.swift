@@ -184,7 +184,7 @@ extension Scenario {
       Scenario("GET /v1/users/{user}/devices/{device}", 200),
       Scenario("DELETE /v1/users/{user}/devices/{device}", 204),
       Scenario("GET /v1/devices/{device}", 200),
-      Scenario("GET /v1/events", 200, feeds),
+      Scenario("GET /v1/events", 200, feeds), Scenario("GET /v1/events/stream", 200, feeds),
       Scenario("GET /v1/revocations", 200, feeds),
     ] + administrators + rolesOfUsers
 
