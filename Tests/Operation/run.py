@@ -43,6 +43,7 @@ INPUTS = {
     "test_hosts": [*CITUS, "Tests/Operation/hosts.py"],
     "test_two_phases": CITUS,
     "test_distributed": CITUS,
+    "test_feed": CITUS,
 }
 # The seconds of a module whose time is unknown.
 UNKNOWN = float("inf")
