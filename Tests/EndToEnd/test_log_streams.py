@@ -441,6 +441,18 @@ class Rules(LogStreamCase):
 class Console(LogStreamCase, ConsoleCase):
     FURTHER = ConsoleCase.SETTINGS
 
+    def test_only_those_who_may_change_a_log_stream_see_the_path_of_its_url(self):
+        self.app("logveil")
+        self.stream("hidden-path")
+        for role, sees in [("viewer", False), ("support", False), ("admin", True), ("owner", True)]:
+            with self.subTest(role):
+                visitor = self.administrator(role, "--app", "logveil")
+                page = visitor.open("/console/logveil/audit?action=log_stream_*")
+                self.assertIn(self.receiver.url, page.text)
+                self.assertEqual(f"{self.receiver.url}/" in page.text, sees, page.text)
+                page = visitor.open("/console/logveil/log-streams")
+                self.assertEqual(page.status, 200 if sees else 403, page.text)
+
     def test_an_administrator_looks_after_a_log_stream(self):
         self.name = "default"
         visitor = self.administrator("admin", "--app", "default")
