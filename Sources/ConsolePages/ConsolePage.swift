@@ -123,6 +123,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case mail
   case schemas
   case indexes
+  case events
   case webhooks
   case logStreams = "log-streams"
   case keys
@@ -147,6 +148,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .mail: "Emails"
     case .schemas: "Schemas"
     case .indexes: "Indexes"
+    case .events: "Events"
     case .webhooks: "Webhooks"
     case .logStreams: "Log streams"
     case .keys: "Signing keys"
@@ -169,8 +171,8 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     switch self {
     case .overview, .users, .roles, .transfer, .audit, .support: nil
     case .applications, .apis, .connections: "Sign-in"
-    case .settings, .branding, .mail, .customData, .schemas, .indexes, .webhooks, .logStreams,
-      .keys:
+    case .settings, .branding, .mail, .customData, .schemas, .indexes, .events, .webhooks,
+      .logStreams, .keys:
       "App"
     case .apps, .administrators, .outbox, .health, .limits: Self.deployment
     }

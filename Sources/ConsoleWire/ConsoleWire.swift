@@ -26,6 +26,7 @@ package struct ConsoleWire: Wire {
       OwnAccountPages.routes,
       ApplicationPages.routes,
       RecordSections.routes,
+      EventPages.routes,
       WebhookPages.routes,
       LogStreamPages.routes,
       SettingPages.routes,

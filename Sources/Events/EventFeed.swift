@@ -258,7 +258,7 @@ package enum FeedQueries {
 
 extension Timestamp {
   /// The time that is this much earlier.
-  func earlier(by time: Duration) -> Timestamp {
+  package func earlier(by time: Duration) -> Timestamp {
     Timestamp(microseconds: microseconds - time.wholeSeconds * 1_000_000)
   }
 }

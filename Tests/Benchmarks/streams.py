@@ -1,48 +1,63 @@
 #!/usr/bin/env python3
-"""Measures the memory and the processor time of dossier-streams with idle streams.
+"""Measures the memory and the processor time of dossier-streams and nginx with idle streams.
 
     Tests/Benchmarks/streams.py [--streams 1000] [--seconds 60]
 
-Each user has ten streams, as nginx connects them; nginx itself is left out. Needs a release build, as
-run.py does.
+Each user has ten streams, through nginx. Each stream takes a descriptor here, two of nginx and one of the
+program: `ulimit -n` must allow 12,000 for 10,000 streams. Needs a release build, as run.py does.
 """
 
 import argparse
 import os
 import pathlib
 import re
+import socket
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 os.environ.setdefault("DOSSIER_TEST_BUILD", str(HERE.parents[1] / ".build/release"))
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
+from deployment import Deployment  # noqa: E402
 from streams import StreamCase  # noqa: E402
 
 
 class Idle(StreamCase):
-    def memory(self):
-        """Returns the private memory of the program, in KiB."""
-        text = pathlib.Path(f"/proc/{self.program.pid}/smaps_rollup").read_text()
-        return sum(int(size) for size in re.findall(r"Private_\w+: +(\d+)", text))
+    # So that none of them has the descriptors of all streams.
+    NGINX_PROCESSES = 4
 
-    def seconds(self):
-        """Returns the processor time of the program."""
-        text = pathlib.Path(f"/proc/{self.program.pid}/schedstat").read_text()
-        return int(text.split()[0]) / 1e9
+    def processes(self):
+        """Returns the processes of the program, and those of nginx."""
+        nginx = self.site.nginx.pid
+        children = pathlib.Path(f"/proc/{nginx}/task/{nginx}/children").read_text().split()
+        return {"the program": [self.program.pid], "nginx": [nginx, *map(int, children)]}
+
+    @staticmethod
+    def memory(processes):
+        """Returns the private memory of processes, in KiB."""
+        texts = [pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in processes]
+        return sum(int(size) for text in texts for size in re.findall(r"Private_\w+: +(\d+)", text))
+
+    @staticmethod
+    def seconds(processes):
+        """Returns the processor time of processes."""
+        texts = [pathlib.Path(f"/proc/{pid}/schedstat").read_text() for pid in processes]
+        return sum(int(text.split()[0]) for text in texts) / 1e9
 
     def measure(self, count, seconds):
         # The first streams fill tables and caches.
-        clients = self.open(10)
-        before = self.memory()
+        clients = self.open(100)
+        programs = self.processes()
+        before = {name: self.memory(pids) for name, pids in programs.items()}
         clients += self.open(count)
-        used = self.memory() - before
-        print(f"{count} streams of {count // 10} users: {used / count:.1f} KiB a stream, "
-              f"{self.memory()} KiB in all")
-        start = self.seconds()
+        print(f"{count} streams of {count // 10} users")
+        start = {name: self.seconds(pids) for name, pids in programs.items()}
+        used = {name: self.memory(pids) for name, pids in programs.items()}
         time.sleep(seconds)
-        print(f"idle: {100 * (self.seconds() - start) / seconds:.2f} % of a core, "
-              f"{self.memory()} KiB in all")
+        for name, pids in programs.items():
+            share = 100 * (self.seconds(pids) - start[name]) / seconds
+            print(f"{name}: {(used[name] - before[name]) / count:.1f} KiB a stream, "
+                  f"{self.memory(pids)} KiB in all; idle: {share:.2f} % of a core")
         for client in clients:
             client.close()
 
@@ -50,16 +65,19 @@ class Idle(StreamCase):
         """Opens streams, and waits for the first event of each."""
         clients = []
         for _ in range(count // 10):
-            grant = self.site.login()
-            head = self.head(QUERY_STRING=self.query(grant))
+            token = self.site.login()["access_token"]
+            request = (f"GET /v1/me/events HTTP/1.1\r\nHost: 127.0.0.1:{self.site.port}\r\n"
+                       f"Authorization: Bearer {token}\r\n\r\n").encode()
             for _ in range(10):
-                client = self.connect()
-                client.sendall(head)
+                client = socket.create_connection(("127.0.0.1", self.site.port), timeout=300)
+                client.sendall(request)
                 clients.append(client)
         for client in clients:
             received = b""
             while b"event: ready" not in received:
-                received += client.recv(4_096)
+                part = client.recv(4_096)
+                assert part, received
+                received += part
         return clients
 
 
@@ -68,6 +86,7 @@ def main():
     options.add_argument("--streams", type=int, default=1_000)
     options.add_argument("--seconds", type=int, default=60, help="of the measurement of idle streams")
     options = options.parse_args()
+    Deployment.nginx_connections = 2 * options.streams + 1_000
     Idle.setUpClass()
     try:
         Idle("measure").measure(options.streams, options.seconds)

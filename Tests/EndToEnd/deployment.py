@@ -29,6 +29,8 @@ class Deployment(Cluster, Asking):
 
     # Seconds that a start may take.
     patience = 120
+    # Those of one process of nginx.
+    nginx_connections = 1024
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
                  activated=False, nginx=(), tls=False, schema=None, nginx_processes=2,
@@ -219,7 +221,7 @@ class Deployment(Cluster, Asking):
         (self.folder / "nginx.conf").write_text(
             f"daemon off; pid {self.folder}/nginx.pid; worker_processes {self.nginx_processes};\n"
             f"{'user www-data;' if IS_ROOT else ''}\n"
-            "events { worker_connections 1024; }\n"
+            f"events {{ worker_connections {self.nginx_connections}; }}\n"
             f"http {{ access_log off; {paths}\n"
             # The header field of a request sets its address.
             f"set_real_ip_from 127.0.0.1; real_ip_header {ADDRESS};\n"

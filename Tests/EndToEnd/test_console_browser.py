@@ -257,7 +257,7 @@ class Views(ConsoleBrowserCase):
                      "/connections", "/connections/new", "/settings", "/settings/account",
                      "/branding", "/mail", "/support", "/custom-data", "/transfer", "/audit",
                      "/audit?network=nothing", "/no/such", "/indexes", "/schemas", "/schemas/metadata", "/keys",
-                     "/webhooks", "/webhooks/new", "/log-streams", "/log-streams/new",
+                     "/events", "/webhooks", "/webhooks/new", "/log-streams", "/log-streams/new",
                      "/menu", "/search?q=ada", "/users?filter=metadata.a", "/sign-in-check",
                      f"/sign-in-check?user={user}"]:
             self.browser.open(f"{self.server}/console/default{path}")

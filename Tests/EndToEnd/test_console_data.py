@@ -219,6 +219,7 @@ class Rights(ConsoleCase):
         "/console/default/custom-data": "viewer",
         "/console/default/audit": "viewer", "/console/default/transfer": "admin",
         "/console/default/indexes": "viewer",
+        "/console/default/events": "viewer",
         "/console/default/webhooks": "admin", "/console/default/log-streams": "admin",
         "/console/default/schemas": "viewer", "/console/default/keys": "owner",
         "/console/default/branding": "viewer", "/console/default/mail": "viewer",
