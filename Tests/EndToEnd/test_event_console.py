@@ -17,7 +17,7 @@ class Console(EventCase, ConsoleCase):
         visitor = self.administrator("viewer", "--app", "watched")
         page = visitor.open("/console/watched/events?types=user.*")
         self.assertEqual(page.status, 200, page.text)
-        self.assertIn("user.created", page.text)
+        self.assertIn("sign_up", page.text)
         self.assertIn(user, page.text)
         self.assertNotIn("session.created", page.text)
         self.assertNotIn("watched@example.com", page.text)
@@ -37,7 +37,7 @@ class Console(EventCase, ConsoleCase):
             "update feed_events set at = now() - interval '2 days' "
             f"where feed_id = '{app}' and position <= 2")
         page = visitor.open("/console/watched/events")
-        self.assertNotIn("user.created", page.text)
+        self.assertNotIn("sign_up", page.text)
         self.assertNotIn("number 60", page.text)
         page = visitor.open(page.links["Next page"])
         self.assertIn("number 60", page.text)
