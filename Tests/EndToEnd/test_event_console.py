@@ -46,7 +46,7 @@ class Console(EventCase, ConsoleCase):
         owner = self.administrator("owner", "--app", "unwatched")
         self.assertIn("This app keeps no events for back ends.",
                       owner.open("/console/unwatched/events").text)
-        self.assertEqual(visitor.open("/console/unwatched/events").status, 403)
+        self.assertEqual(visitor.open("/console/unwatched/events").status, 404)
 
 
 if __name__ == "__main__":
