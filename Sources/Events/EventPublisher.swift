@@ -20,8 +20,7 @@ import Tenancy
   private var stuck: Set<AppID> = []
   /// When the feeds were created, as far as this worker has seen.
   private var starts: [String: Timestamp] = [:]
-  private var sleeper: Task<Void, Never>?
-  private var isAwake = false
+  private let nap = Nap()
 
   private var database: Database { dependencies.database }
 
@@ -58,15 +57,11 @@ import Tenancy
   // MARK: Loop
 
   package func start() {
-    dependencies.onEvent = { [unowned self] in
-      isAwake = true
-      sleeper?.cancel()
-    }
+    dependencies.onEvent = { [nap] in nap.end() }
     EventLoop.task { [self] in
       var pause = Self.shortest
       while true {
-        let wasWoken = isAwake
-        isAwake = false
+        let wasWoken = nap.begin()
         // Another worker may publish it first, which is cheaper than twice the work.
         if wasWoken, leasedUntil == nil { await EventLoop.sleep(for: .milliseconds(50)) }
         do throws(Failure) {
@@ -85,7 +80,7 @@ import Tenancy
         }
         let use = await use()
         if use == .revocations, leasedUntil != nil { pause = min(pause, Self.longestOfRevocations) }
-        await rest(for: use == .nothing ? Self.unused : pause)
+        await nap.rest(for: use == .nothing ? Self.unused : pause)
       }
     }
     EventLoop.task { [self] in
@@ -94,15 +89,6 @@ import Tenancy
         await EventLoop.sleep(for: .seconds(Int.random(in: 10...20)))
       }
     }
-  }
-
-  /// Waits for a time, or until this worker records an event.
-  private func rest(for time: Duration) async {
-    guard !isAwake else { return }
-    let sleeper = EventLoop.task { await EventLoop.sleep(for: time) }
-    self.sleeper = sleeper
-    await sleeper.value
-    self.sleeper = nil
   }
 
   /// The events that the apps publish.

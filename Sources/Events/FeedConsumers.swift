@@ -9,8 +9,7 @@ package import Runtime
 ///
 /// Each worker runs them for itself, and each kind of consumer has its own.
 @EventLoop package final class FeedPasses {
-  private var sleeper: Task<Void, Never>?
-  private var isAwake = false
+  private let nap = Nap()
   /// Whether the last pass has failed, which is reported once.
   private var isAway = false
 
@@ -34,7 +33,7 @@ package import Runtime
     EventLoop.task { [self] in
       var pause = Self.shortest
       while true {
-        isAwake = false
+        nap.begin()
         do throws(Failure) {
           if let count = try await pass() {
             pause = count > 0 ? Self.shortest : min(pause * 2, Self.longest)
@@ -47,20 +46,38 @@ package import Runtime
           isAway = true
           pause = Self.longest
         }
-        await rest(for: pause)
+        await nap.rest(for: pause)
         pause = min(pause, Self.longest)
       }
     }
   }
 
   /// Ends the pause, since there may be new events or free places.
-  package func wake() {
-    isAwake = true
+  package func wake() { nap.end() }
+}
+
+/// The pause between two passes of a loop, which news ends early.
+@EventLoop final class Nap {
+  private var sleeper: Task<Void, Never>?
+  /// Whether there is news since the last `begin`.
+  private var hasNews = false
+
+  /// Begins a pass, which sees all news until now.
+  ///
+  /// - Returns: whether there was any.
+  @discardableResult func begin() -> Bool {
+    defer { hasNews = false }
+    return hasNews
+  }
+
+  /// Ends the pause, or leaves out the next one.
+  func end() {
+    hasNews = true
     sleeper?.cancel()
   }
 
-  private func rest(for time: Duration) async {
-    guard !isAwake else { return }
+  func rest(for time: Duration) async {
+    guard !hasNews else { return }
     let sleeper = EventLoop.task { await EventLoop.sleep(for: time) }
     self.sleeper = sleeper
     await sleeper.value
