@@ -485,7 +485,7 @@ let package = Package(
       name: "ConsoleWire",
       dependencies: [
         "Administration", "ConsoleKit", "ConsolePages", "ConsoleUsers", "Delivery", "Encoding",
-        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "LogStreams",
+        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "Events", "LogStreams",
         "OpenID", "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy",
         "Webhooks", "WireKit",
       ],
