@@ -485,9 +485,9 @@ let package = Package(
       name: "ConsoleWire",
       dependencies: [
         "Administration", "ConsoleKit", "ConsolePages", "ConsoleUsers", "Delivery", "Encoding",
-        "EventLoop", "Federation", "HTTP", "HostedPages", "JSON", "Localization", "Events", "LogStreams",
-        "OpenID", "Outbound", "Pages", "Permissions", "Records", "Runtime", "Sessions", "Tenancy",
-        "Webhooks", "WireKit",
+        "EventLoop", "Events", "Federation", "HTTP", "HostedPages", "JSON", "Localization",
+        "LogStreams", "OpenID", "Outbound", "Pages", "Permissions", "Records", "Runtime",
+        "Sessions", "Tenancy", "Webhooks", "WireKit",
       ],
       swiftSettings: domain
     ),
