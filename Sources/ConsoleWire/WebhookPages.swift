@@ -84,7 +84,7 @@ import WireKit
   ) async throws(Failure) -> ConsoleOutcome {
     let since = form.trimmed("since")
     guard !since.isEmpty else {
-      throw .invalid([FieldError("/since", "missing", "Choose a day.")])
+      throw .invalid([FieldError("/since", "day", "Choose a day.")])
     }
     var request = ConsoleRequest(.post, "webhooks", id(visit), "replay")
     request.body = ["since": .string(since)]

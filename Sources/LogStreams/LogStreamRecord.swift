@@ -44,8 +44,9 @@ package struct LogStreamRecord: OwnedRecord {
       "the URL that gets lines of JSON, for http",
       .example("https://logs.example.com/ingest"), read: \.string)
     headerName = read.optional(
-      "header_name", .headerName, "the header field that authenticates Dossier at the URL",
-      .example("Authorization"), read: \.string)
+      "header_name", .headerName,
+      "the header field that authenticates Dossier at the URL, such as Authorization",
+      read: \.string)
     let value = read.optional(
       "header_value", .headerValue, "the value of that header field", .secret, read: \.string)
     givesValue = value != nil

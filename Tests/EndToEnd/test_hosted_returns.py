@@ -216,7 +216,7 @@ class OtherBrowsers(OpenIDCase):
         page = self.shows(self.visitor.open(page.links["Sign in"]), "Enter your password")
         self.assertEqual(page.forms[0].fields["email"], email)
         page = self.visitor.submit("/password", password="wrong horse")
-        page = self.visitor.open(page.links["Reset your password"])
+        page = self.visitor.open(page.links["Forgot your password?"])
         self.assertEqual(self.shows(page, "Reset your password").forms[0].fields["email"], email)
 
 

@@ -54,9 +54,10 @@ class Documentation(unittest.TestCase):
         # Includes the settings in comments.
         shipped = re.sub(r"(?m)^# (\w+ = )", r"\1", shipped)
         with tempfile.TemporaryDirectory() as folder:
-            for name in ["master-key", "mail-password"]:
+            for name, text in [("master-key", KEY), ("mail-password", KEY),
+                               ("otlp-headers", "authorization=Bearer x")]:
                 with open(f"{folder}/{name}", "w") as file:
-                    file.write(KEY)
+                    file.write(text)
             path, breached = f"{folder}/dossier.conf", f"{folder}/breached-passwords"
             with open(f"{folder}/list", "w") as file:
                 file.write(hashlib.sha1(b"password").hexdigest() + ":3\n")

@@ -65,12 +65,29 @@ class Changes(StreamCase, WebCase):
         self.browser.driver.switch_to.window(self.tabs[0])
         self.browser.driver.close()
         self.browser.driver.switch_to.window(self.tabs[1])
-        self.wait_for_stream(before + 1)
+        # It misses nothing from before its stream.
         self.patch(self.grant, "after")
         self.wait_told(self.tabs[1], lambda told: {"metadata": {"version": 4}} in told)
+        self.wait_for_stream(before + 1)
         self.run_in(self.tabs[1], "stop();")
         self.patch(self.grant, "never told")
         self.quiet()
+
+    def test_a_page_that_was_told_nothing_goes_on_as_well(self):
+        # The newer page asks the older one for its cursor. The answer reaches all channels of the page.
+        self.run_in(self.tabs[1], """
+            const { held, pending } = await navigator.locks.query();
+            const { name } = [...held, ...pending].find(({ name }) => name.includes(" changes "));
+            const channel = new BroadcastChannel(name);
+            await new Promise((resolve) => {
+              channel.onmessage = ({ data }) => data.cursor && resolve();
+              setInterval(() => channel.postMessage({}), 50);
+            });
+            """)
+        self.browser.driver.switch_to.window(self.tabs[0])
+        self.browser.driver.close()
+        self.patch(self.grant, "between")
+        self.wait_told(self.tabs[1], lambda told: {"metadata": {"version": 1}} in told)
 
     def test_the_end_of_the_session_reaches_both_tabs(self):
         sessions = self.me(self.grant, "/sessions").json

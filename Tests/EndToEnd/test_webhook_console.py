@@ -55,7 +55,7 @@ class Console(WebhookCase, ConsoleCase):
         self.shows(visitor.open(f"{path}/replay"), f"Replay to {self.receiver.url}/again")
         self.assertIn("The receiver gets all events since the day again", visitor.page.text)
         page = visitor.submit("/replay", since="")
-        self.assertEqual((page.status, page.errors), (422, ["Choose a day."]))
+        self.assertEqual((page.status, page.errors), (422, ["Since: Choose a day."]))
         page = visitor.submit("/replay", since="2020-01-31")
         self.assertIn("Events of that time were removed", page.text)
         today = self.site.sql("select (now() at time zone 'UTC')::date - 1")

@@ -13,6 +13,8 @@ import { sessions } from "./dossier-session.js";
 /** @typedef {import("./dossier-changes.js").Changed} Changed */
 /** @typedef {import("./dossier-changes.js").Part} Part */
 /** @typedef {{ parts: Part[], fn: (changed: Changed | null) => void }} Listener */
+/** What pages tell one another. One without members asks for the cursor.
+ * @typedef {{ changed?: Changed | null, cursor?: string }} Message */
 
 /** @param {Dossier} dossier @param {Part[]} parts @param {Listener["fn"]} fn @returns {() => void} */
 export function onChange(dossier, parts, fn) {
@@ -70,7 +72,8 @@ class Changes {
     const locks = typeof document !== "undefined" ? navigator.locks : undefined;
     if (locks) {
       this.#channel = new BroadcastChannel(shared);
-      this.#channel.onmessage = ({ data }) => this.#tell(data, user);
+      this.#channel.onmessage = ({ data }) => this.#hear(data, user);
+      this.#channel.postMessage({});
     }
     (locks ? locks.request(shared, { signal }, work) : work()).catch(() => {
       // It was stopped while another page had the stream.
@@ -146,7 +149,7 @@ class Changes {
     const field = (/** @type {string} */ name) =>
       new RegExp(`^${name}: (.*)$`, "m").exec(event)?.[1];
     this.#cursor = field("id") ?? this.#cursor;
-    if (field("event") === "change") this.#share(JSON.parse(field("data") ?? "{}"), user);
+    if (field("id")) this.#share(JSON.parse(field("data") ?? "{}"), user);
   }
 
   /**
@@ -167,8 +170,20 @@ class Changes {
    * @param {Changed | null} changed @param {string} user
    */
   #share(changed, user) {
-    this.#channel?.postMessage(changed);
+    this.#channel?.postMessage({ changed, cursor: this.#cursor });
     this.#tell(changed, user);
+  }
+
+  /**
+   * Takes what another page tells. The cursor lets this page go on, if that one is closed.
+   * @param {Message} message @param {string} user
+   */
+  #hear({ changed, cursor }, user) {
+    if (changed !== undefined) this.#tell(changed, user);
+    if (cursor && (changed || !this.#cursor)) this.#cursor = cursor;
+    if (changed === undefined && !cursor && this.#cursor) {
+      this.#channel?.postMessage({ cursor: this.#cursor });
+    }
   }
 
   /** @param {Changed | null} changed @param {string} user */
@@ -202,7 +217,7 @@ class Changes {
     // The version of a property is not that of all.
     const changed = { [part]: part === "properties" || !version ? {} : { version } };
     Object.assign(this.#told, changed);
-    this.#channel?.postMessage(changed);
+    this.#channel?.postMessage({ changed });
   }
 }
 
