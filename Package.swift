@@ -496,8 +496,8 @@ let package = Package(
       dependencies: [
         "Federation", "OpenIDClient", "Passkeys",
         "Records", "IdentitySubjects", "Permissions", "RateLimiting",
-        "Administration", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP",
-        "JSON", "OpenID",
+        "Administration", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "Events",
+        "HTTP", "JSON", "OpenID",
         "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
       ],
       swiftSettings: domain

@@ -158,7 +158,7 @@ package enum Setting: String, CaseIterable {
       "URL of an OpenTelemetry collector, such as http://127.0.0.1:4318; empty sends no traces and metrics"
     case .otlpHeaders: "header fields for the collector: name=value, with commas between several"
     case .otlpSamplingRatio:
-      "share of requests that are traced, from 0 to 1; the traceparent of a caller decides first"
+      "share of requests that are traced, from 0 to 1; the traceparent of a caller in internal_networks decides first"
     case .pictureProgram: "path of dossier-pictures; empty uses the folder of this program"
     case .pictureFolder: "folder from which nginx serves pictures; empty keeps them in the database"
     case .breachedPasswords:

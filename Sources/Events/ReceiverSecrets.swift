@@ -2,20 +2,23 @@ import JSON
 import Outbound
 package import Runtime
 
-/// Secrets in the URLs of receivers, which only administrators see who may change receivers.
+/// Secrets in the URLs of receivers, which only those see who may change receivers.
 extension AuditEntry {
   /// The right to read and change webhooks and log streams.
   private static let right = AdministratorRight.admin
   /// Deeper values than an event has are left out.
   private static let depth = 8
 
-  /// Returns the event as a principal may see it: without that right, URLs of receivers have no path
-  /// and no query.
+  /// Returns the event as a principal may see it: veiled without that right, which the operator has.
   package func shown(to principal: Principal) -> AuditEntry {
-    guard action.hasPrefix("webhook_") || action.hasPrefix("log_stream_"),
-      let administrator = principal.administrator,
-      administrator.right < Self.right
-    else { return self }
+    if principal.role == .operator { return self }
+    if let administrator = principal.administrator, administrator.right >= Self.right { return self }
+    return veiled
+  }
+
+  /// The event with URLs of receivers that have no path and no query.
+  package var veiled: AuditEntry {
+    guard action.hasPrefix("webhook_") || action.hasPrefix("log_stream_") else { return self }
     var entry = self
     entry.detail = Self.withOrigins(detail, Self.depth)
     return entry

@@ -25,7 +25,7 @@ import WireKit
           status: .ok,
           says: "Server-sent events. ready comes first. event has an event, as events of "
             + "/v1/events. The id of both is the cursor after it. After reconnect the client "
-            + "connects again; so it does each five minutes. end has the reason cursor_expired: the "
+            + "connects again; so it does each minute. end has the reason cursor_expired: the "
             + "events after the cursor were removed.",
           shape: nil, types: [.eventStream])
       ],

@@ -59,7 +59,7 @@ import Runtime
 
   /// Reads what each client has not received, and sends a part of it.
   ///
-  /// - Returns: whether a client that receives has not received all.
+  /// - Returns: whether a client has not received all.
   /// - Throws: the error of the database.
   private func read() async throws(DatabaseError) -> Bool {
     let connected = Array(streams.values)
@@ -71,10 +71,10 @@ import Runtime
     var isBehind = false
     for stream in connected {
       if stream.isNew { stream.greet(master) }
-      guard let last = last[stream.subject.feed], stream.position < last, stream.mayReceive
-      else { continue }
-      try await send(to: stream, last)
-      isBehind = isBehind || stream.position < last && stream.mayReceive
+      guard let last = last[stream.subject.feed], stream.position < last else { continue }
+      // One that does not read is closed soon.
+      if stream.mayReceive { try await send(to: stream, last) }
+      isBehind = isBehind || stream.position < last && !stream.isClosed
     }
     return isBehind
   }
@@ -102,7 +102,7 @@ import Runtime
   private unowned let streams: FeedStreams
 
   /// The worker then checks the caller again.
-  private static let usualLife = 300.0
+  private static let usualLife = 60.0
 
   fileprivate init(
     _ stream: EventStream, _ subject: StreamTicket.FeedSubject, after position: Int,
@@ -113,6 +113,8 @@ import Runtime
   }
 
   var life: Double { Self.usualLife * .random(in: 0.9...1.1) }
+
+  fileprivate var isClosed: Bool { stream.isClosed }
 
   /// Whether the client has received all that was sent to it.
   fileprivate var mayReceive: Bool { stream.hasSentAll }

@@ -3,6 +3,7 @@ import Configuration
 import EventLoop
 import Glibc
 import HTTP
+import Outbound
 import Postgres
 import Runtime
 import Telemetry
@@ -37,9 +38,19 @@ import WireKit
   }
 
   /// Begins the trace of a request; nil if it is not sampled.
-  static func begin(_ request: Request, _ tracer: Tracer?) -> RequestTrace? {
+  ///
+  /// - Parameters:
+  ///   - call: the request.
+  ///   - tracer: begins traces; nil without a collector.
+  ///   - networks: those whose callers decide whether their traces are sampled, beside this machine.
+  /// - Returns: the trace.
+  static func begin(
+    _ call: Call, _ tracer: Tracer?, callersIn networks: [IPNetwork]
+  ) -> RequestTrace? {
     guard let tracer else { return nil }
-    guard let field = request.bytes(of: .traceparent) else { return tracer.begin(nil) }
+    let address = call.context.address
+    guard address.isLocal || address.isIn(networks) else { return tracer.begin(nil) }
+    guard let field = call.request.bytes(of: .traceparent) else { return tracer.begin(nil) }
     return tracer.begin(TraceContext(field))
   }
 

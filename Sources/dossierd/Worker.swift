@@ -230,7 +230,8 @@ import WireKit
     var trace: RequestTrace?
     var response: Response
     if observesRequests {
-      trace = Observation.begin(call.request, tracer)
+      trace = Observation.begin(
+        call, tracer, callersIn: configuration.internalNetworks)
       response = await Observation.observe(call.request, trace) { await service.answer(call) }
     } else {
       response = await service.answer(call)

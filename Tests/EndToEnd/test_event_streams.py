@@ -72,11 +72,11 @@ class FeedStreams(StreamCase, EventCase):
             f"insert into feed_events (feed_id, position, event_id, user_id, type, at, data) "
             f"select '{app}', n + 3, lpad(n::text, 24, '0'), null, 'client.changed', now(), "
             f"json_build_object('app', 'many', 'n', n, 'padding', repeat('x', 1000)) "
-            f"from generate_series(1, 3000) n")
-        self.site.sql(f"update event_feeds set last_position = 3003 where feed_id = '{app}'")
+            f"from generate_series(1, 12000) n")
+        self.site.sql(f"update event_feeds set last_position = 12003 where feed_id = '{app}'")
         stream = self.opened(headers, secret, "?since=oldest&types=client.changed")
-        received = self.received(stream, 3001)[1:]
-        self.assertEqual([event["data"]["n"] for event in received], list(range(1, 3001)))
+        received = self.received(stream, 12001)[1:]
+        self.assertEqual([event["data"]["n"] for event in received], list(range(1, 12001)))
 
     def test_filters(self):
         headers, secret = self.feed_app(

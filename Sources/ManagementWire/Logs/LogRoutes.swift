@@ -2,6 +2,7 @@ import Records
 import Accounts
 import Administration
 import EventLoop
+import Events
 import Federation
 import HTTP
 import IdentitySubjects
@@ -151,7 +152,7 @@ struct LogObject {
     log["user_agent"] = entry.agent.map(JSON.string)
     log["user_id"] = foreignID.map(JSON.string)
     log["user_name"] = userName.map(JSON.string)
-    log["details"] = entry.detail
+    log["details"] = entry.veiled.detail
     json = log
   }
 
