@@ -48,9 +48,9 @@ import WireKit
     _ call: Call, _ tracer: Tracer?, callersIn networks: [IPNetwork]
   ) -> RequestTrace? {
     guard let tracer else { return nil }
-    let address = call.context.address
+    let (address, request) = (call.context.address, call.request)
     guard address.isLocal || address.isIn(networks) else { return tracer.begin(nil) }
-    guard let field = call.request.bytes(of: .traceparent) else { return tracer.begin(nil) }
+    guard let field = request.bytes(of: .traceparent) else { return tracer.begin(nil) }
     return tracer.begin(TraceContext(field))
   }
 

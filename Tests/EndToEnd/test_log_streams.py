@@ -1,5 +1,6 @@
 """Log streams: order, outages, secrets, syslog, lines of the log, and what the feed has lost."""
 
+import json
 import os
 import re
 import signal
@@ -452,6 +453,14 @@ class Console(LogStreamCase, ConsoleCase):
                 self.assertEqual(f"{self.receiver.url}/" in page.text, sees, page.text)
                 page = visitor.open("/console/logveil/log-streams")
                 self.assertEqual(page.status, 200 if sees else 403, page.text)
+        # A back end that reads events of the audit log sees the origin too.
+        secret = self.site.client("--app", "logveil", "scopes=read:users,read:logs_users")["secret"]
+        created = next(event["id"] for event in self.site.dossier("audit", "--app", "logveil")
+                       if event["action"] == "log_stream_create")
+        answer = self.expect(self.site.get(
+            f"/v1/search?q={created}", headers={"Dossier-App": "logveil"}, token=secret), 200)
+        self.assertIn(self.receiver.url, answer.body.decode())
+        self.assertNotIn("hidden-path", json.dumps(answer.json).replace('"name": "hidden-path"', ""))
 
     def test_an_administrator_looks_after_a_log_stream(self):
         self.name = "default"

@@ -6,6 +6,7 @@ import sys
 import threading
 import unittest
 
+from asking import ADDRESS
 from cases import Case
 from machine import TOOLS_FOLDER, free_port, wait_until
 
@@ -252,6 +253,9 @@ class Sampling(OpenTelemetryCase):
     def test_only_traces_of_callers(self):
         for _ in range(20):
             self.site.get("/v1/me")
+        # Callers of the internet do not decide.
+        self.site.request("GET", "/v1/me", headers={
+            ADDRESS: "192.0.2.7", "traceparent": f"00-{'5' * 32}-b7ad6b7169203331-01"})
         self.site.request("GET", "/v1/me", headers={
             "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"})
         wait_until(lambda: self.collector.named("GET /v1/me"))
