@@ -9,10 +9,12 @@ extension AuditEntry {
   /// Deeper values than an event has are left out.
   private static let depth = 8
 
-  /// Returns the event as a principal may see it: veiled without that right, which the operator has.
+  /// Returns the event as a principal may see it: veiled without that right.
+  ///
+  /// The operator has all rights.
   package func shown(to principal: Principal) -> AuditEntry {
     if principal.role == .operator { return self }
-    if let administrator = principal.administrator, administrator.right >= Self.right { return self }
+    if let right = principal.administrator?.right, right >= Self.right { return self }
     return veiled
   }
 
