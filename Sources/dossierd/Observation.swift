@@ -48,7 +48,9 @@ import WireKit
     _ call: Call, _ tracer: Tracer?, callersIn networks: [IPNetwork]
   ) -> RequestTrace? {
     guard let tracer else { return nil }
-    let (address, request) = (call.context.address, call.request)
+    let request = call.request
+    // The context has no address before the request is answered.
+    let address = ClientAddress(request.address)
     guard address.isLocal || address.isIn(networks) else { return tracer.begin(nil) }
     guard let field = request.bytes(of: .traceparent) else { return tracer.begin(nil) }
     return tracer.begin(TraceContext(field))
