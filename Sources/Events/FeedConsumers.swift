@@ -4,6 +4,7 @@ package import Outbound
 package import Postgres
 package import Records
 package import Runtime
+package import Tenancy
 
 /// Runs passes over the consumers of feeds, such as webhooks, one after the other.
 ///
@@ -184,6 +185,33 @@ package struct FeedMessage: Sendable {
     body.key("data")
     body.word(String(decoding: data, as: UTF8.self))
     body.endObject()
+  }
+}
+
+// MARK: Of an app
+
+/// The record of a consumer of a feed.
+package protocol FeedConsumer: OwnedRecord {
+  /// The types that it gets.
+  var eventTypes: EventTypes { get }
+}
+
+/// The consumers of one kind of an app, as the worker last read them.
+package struct AppConsumers<R: FeedConsumer>: AppPart, EventSubscriber {
+  package private(set) var all: [Stored<R>] = []
+
+  /// Those of disabled consumers too: they continue where they have stopped.
+  package var eventTypes: EventTypes { all.reduce(into: []) { $0.formUnion($1.record.eventTypes) } }
+
+  package static func load(
+    _ database: Database, _ known: [AppID: AppConsumers]
+  ) async throws(DatabaseError) -> [AppID: AppConsumers] {
+    var apps: [AppID: AppConsumers] = [:]
+    for consumer in try await database.read(R.table.statements.list, nil) {
+      guard let app = consumer.appID else { continue }
+      apps[app, default: AppConsumers()].all.append(consumer)
+    }
+    return apps
   }
 }
 

@@ -1,9 +1,9 @@
 import Encoding
 package import EventLoop
-import Events
+package import Events
 package import JSON
 import Outbound
-package import Postgres
+import Postgres
 package import Records
 package import Runtime
 package import Tenancy
@@ -223,24 +223,9 @@ extension Stored<LogStreamRecord> {
 
 // MARK: Of an app
 
-/// The log streams of an app, as the worker last read them.
-package struct AppLogStreams: AppPart, EventSubscriber {
-  package fileprivate(set) var all: [LogStream] = []
+extension LogStreamRecord: FeedConsumer {}
 
-  /// Those of disabled streams too: they continue where they have stopped.
-  package var eventTypes: EventTypes { all.reduce(into: []) { $0.formUnion($1.eventTypes) } }
-
-  package static func load(
-    _ database: Database, _ known: [AppID: AppLogStreams]
-  ) async throws(DatabaseError) -> [AppID: AppLogStreams] {
-    var apps: [AppID: AppLogStreams] = [:]
-    for stream in try await database.read(LogStreamRecord.table.statements.list, nil) {
-      guard let app = stream.appID else { continue }
-      apps[app, default: AppLogStreams()].all.append(stream)
-    }
-    return apps
-  }
-}
+package typealias AppLogStreams = AppConsumers<LogStreamRecord>
 
 extension App {
   package var logStreams: [LogStream] { part(AppLogStreams.self)?.all ?? [] }

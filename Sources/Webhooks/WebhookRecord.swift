@@ -1,8 +1,8 @@
 package import EventLoop
-import Events
+package import Events
 package import JSON
 import Outbound
-package import Postgres
+import Postgres
 package import Records
 package import Runtime
 package import Tenancy
@@ -196,26 +196,9 @@ extension Stored<WebhookRecord> {
 
 // MARK: Of an app
 
-/// The webhooks of an app, as the worker last read them.
-package struct AppWebhooks: AppPart, EventSubscriber {
-  package fileprivate(set) var all: [Webhook] = []
+extension WebhookRecord: FeedConsumer {}
 
-  /// Those of disabled webhooks too: they continue where they have stopped.
-  package var eventTypes: EventTypes {
-    all.reduce(into: []) { $0.formUnion($1.eventTypes) }
-  }
-
-  package static func load(
-    _ database: Database, _ known: [AppID: AppWebhooks]
-  ) async throws(DatabaseError) -> [AppID: AppWebhooks] {
-    var apps: [AppID: AppWebhooks] = [:]
-    for webhook in try await database.read(WebhookRecord.table.statements.list, nil) {
-      guard let app = webhook.appID else { continue }
-      apps[app, default: AppWebhooks()].all.append(webhook)
-    }
-    return apps
-  }
-}
+package typealias AppWebhooks = AppConsumers<WebhookRecord>
 
 extension App {
   package var webhooks: [Webhook] { part(AppWebhooks.self)?.all ?? [] }

@@ -9,7 +9,7 @@ import Runtime
 import Telemetry
 import WireKit
 
-/// What observes requests and statements, if anything does: the log and OpenTelemetry.
+/// Observes requests and statements for the log and for OpenTelemetry.
 @EventLoop enum Observation {
   /// The attributes of this process in traces and metrics.
   nonisolated static let resource = [
