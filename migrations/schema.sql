@@ -280,10 +280,10 @@ COMMENT ON FUNCTION public.require(holds boolean) IS 'Raises an error unless the
 
 
 --
--- Name: settle_events(text, text[], text[]); Type: FUNCTION; Schema: public; Owner: -
+-- Name: settle_events(text, text[]); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.settle_events(owner text, kept text[], discarded text[]) RETURNS void
+CREATE FUNCTION public.settle_events(owner text, events text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $$
@@ -292,19 +292,16 @@ begin
     raise exception 'only a role that adds events settles them' using errcode = 'insufficient_privilege';
   end if;
   update audit a set pending = false
-  where a.user_id = owner and a.event_id = any (kept) and a.pending;
-  delete from audit a
-  where a.user_id = owner and a.event_id = any (discarded) and a.pending
-    and a.action = 'data_change' and a.actor = 'user';
+  where a.user_id = owner and a.event_id = any (events) and a.pending;
 end
 $$;
 
 
 --
--- Name: FUNCTION settle_events(owner text, kept text[], discarded text[]); Type: COMMENT; Schema: public; Owner: -
+-- Name: FUNCTION settle_events(owner text, events text[]); Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON FUNCTION public.settle_events(owner text, kept text[], discarded text[]) IS 'Marks events of a user as published. The second list has changes that users made to their own data, which the audit log does not keep: these are removed.';
+COMMENT ON FUNCTION public.settle_events(owner text, events text[]) IS 'Marks events of a user as published.';
 
 
 --
@@ -3291,6 +3288,49 @@ COMMENT ON COLUMN public.support_codes.code_hash IS 'A keyed hash of the code.';
 
 
 --
+-- Name: unpublished_changes; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.unpublished_changes (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    ordinal bigint NOT NULL,
+    session_id text COLLATE pg_catalog."C",
+    what text NOT NULL COLLATE pg_catalog."C",
+    version bigint
+);
+
+
+--
+-- Name: TABLE unpublished_changes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.unpublished_changes IS 'Changes that users made to their own data, until the feed of the app has them.';
+
+
+--
+-- Name: COLUMN unpublished_changes.ordinal; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.unpublished_changes.ordinal IS 'As in the table audit.';
+
+
+--
+-- Name: COLUMN unpublished_changes.what; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.unpublished_changes.what IS 'The part of the data: metadata, properties, profile …';
+
+
+--
+-- Name: COLUMN unpublished_changes.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.unpublished_changes.version IS 'The version of a document after the change.';
+
+
+--
 -- Name: user_origins; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -4018,6 +4058,14 @@ ALTER TABLE ONLY public.signing_keys
 
 ALTER TABLE ONLY public.support_codes
     ADD CONSTRAINT support_codes_pkey PRIMARY KEY (user_id);
+
+
+--
+-- Name: unpublished_changes unpublished_changes_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.unpublished_changes
+    ADD CONSTRAINT unpublished_changes_pkey PRIMARY KEY (ordinal, user_id, event_id);
 
 
 --

@@ -68,9 +68,12 @@ package struct DocumentWrite {
     try requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
     let event = Event(changeOf: document.pathName, of: user, context)
-    let isTried = event == nil && !traces.areExpected && condition.allowed != []
+    let isQueued = event?.isOnlyPublished == true && body != nil && context.database.isOnOneNode
+    let isTried = (event == nil || isQueued) && !traces.areExpected && condition.allowed != []
     if isTried {
-      let change = change(of: user, by: context.principal, withIndexes: false)
+      if isQueued { try context.countPublishedChange(of: user) }
+      let change = change(
+        of: user, by: context.principal, withIndexes: false, queuingIn: isQueued ? context : nil)
       let rows = try await context.write(
         change, returning: StoredDocument.self, violation: tooLarge
       )
@@ -137,11 +140,19 @@ package struct DocumentWrite {
 
   /// Returns the statement that changes an existing document.
   ///
-  /// `areIndexed` says whether search values follow in the transaction.
+  /// `areIndexed` says whether search values follow in the transaction. A change that is only
+  /// published has a `context`, and the statement queues it.
   @EventLoop private func change(
-    of user: UserID, by principal: Principal, withIndexes areIndexed: Bool
+    of user: UserID, by principal: Principal, withIndexes areIndexed: Bool,
+    queuingIn context: RequestContext? = nil
   ) -> PendingQuery {
-    let allowed = condition.allowed.map(VersionList.init)
+    let allowed = condition.allowed.map(NumberArray.init)
+    if let context, let body {
+      context.wakePublisher()
+      return PendingQuery(
+        DocumentsQueries.updateAndQueue, user, principal, document, body, isMerge, allowed,
+        areIndexed, EventID(), context.app.id, document.pathName)
+    }
     guard let body else {
       return PendingQuery(DocumentsQueries.delete, user, principal, document, allowed, areIndexed)
     }

@@ -280,6 +280,22 @@ enum ReadDocumentRow: RowDecodable {
   }
 }
 
+extension SQL {
+  /// The change of a document, for `DocumentsQueries.update`.
+  fileprivate static let update: SQL = """
+    update documents d
+    set body = case when $5::boolean then merge_patch(d.body, $4::jsonb) else $4::jsonb end,
+      version = d.version + 1, updated_at = now()
+    where d.user_id = $1 and d.kind = $3 and d.deleted_at is null
+      and ($6::bigint[] is null or d.version = any ($6::bigint[]))
+      and exists (
+        select 1 from users c
+        where \(.isAuthorized) and ($7::boolean or not exists (
+          select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
+    returning d.body::text, d.version
+    """
+}
+
 package enum DocumentsQueries {
   /// Returns one row if the session is live, without the body of a large document.
   ///
@@ -330,20 +346,28 @@ package enum DocumentsQueries {
   ///   - 7: whether search values follow in the transaction. If not, it returns no row for an app
   ///     with an index, which another process may have just declared.
   static let update = Statement<
-    StoredDocument, UserID, Principal, DocumentKind, TextBytes, Bool, VersionList?, Bool
+    StoredDocument, UserID, Principal, DocumentKind, TextBytes, Bool, NumberArray?, Bool
   >(
     "documents.update",
+    "\(.update)")
+
+  /// Does as `update`, and queues the event that is only published.
+  ///
+  /// Not for a distributed database, where the row would pass through the coordinator.
+  /// - Parameters:
+  ///   - 8: the id of the event.
+  ///   - 9: the app.
+  ///   - 10: the part of the data that the event names.
+  static let updateAndQueue = Statement<
+    StoredDocument, UserID, Principal, DocumentKind, TextBytes, Bool, NumberArray?, Bool, EventID,
+    AppID, String
+  >(
+    "documents.update_and_queue",
     """
-    update documents d
-    set body = case when $5::boolean then merge_patch(d.body, $4::jsonb) else $4::jsonb end,
-      version = d.version + 1, updated_at = now()
-    where d.user_id = $1 and d.kind = $3 and d.deleted_at is null
-      and ($6::bigint[] is null or d.version = any ($6::bigint[]))
-      and exists (
-        select 1 from users c
-        where \(.isAuthorized) and ($7::boolean or not exists (
-          select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
-    returning d.body::text, d.version
+    with changed as (\(.update)), queued as (
+      insert into unpublished_changes (user_id, event_id, app_id, ordinal, session_id, what, version)
+      select $1, $8, $9, \(.ordinal), $2::text, $10, c.version from changed c)
+    select c.body, c.version from changed c
     """)
 
   /// Creates a document, also in place of a deleted one.
@@ -368,7 +392,7 @@ package enum DocumentsQueries {
   /// Returns no row under the same conditions as `update`.
   /// - Parameter 5: whether search values follow in the transaction, as parameter 7 of `update`.
   static let delete = Statement<
-    StoredDocument, UserID, Principal, DocumentKind, VersionList?, Bool
+    StoredDocument, UserID, Principal, DocumentKind, NumberArray?, Bool
   >(
     "documents.delete",
     """

@@ -65,7 +65,7 @@ struct ComparedVersions: Sendable {
     for start in stride(from: 0, to: wanted.count, by: SessionUndo.batch) {
       let part = Array(wanted[start..<min(start + SessionUndo.batch, wanted.count)])
       let rows = try await context.read(
-        SessionUndoQueries.bodies, user, context.principal, kind, VersionList(part), on: .large)
+        SessionUndoQueries.bodies, user, context.principal, kind, NumberArray(part), on: .large)
       for row in rows {
         bodies[row.version] = row.body
         bytes += row.body.count

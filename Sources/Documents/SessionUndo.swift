@@ -308,7 +308,7 @@ enum SessionUndoQueries {
   /// Returns the versions of `$4` that are not too long, and no deletions.
   ///
   /// Served by the primary key.
-  static let bodies = Statement<StoredDocument, UserID, Principal, DocumentKind, VersionList>(
+  static let bodies = Statement<StoredDocument, UserID, Principal, DocumentKind, NumberArray>(
     "session_undo.bodies",
     """
     select v.body::text, v.version

@@ -41,6 +41,10 @@ import Tenancy
   /// The first pass after the setting was changed creates the feed.
   private static let head = Duration.seconds(600)
   private static let lease = Duration.seconds(5)
+  /// How long the lease of a worker that has found events is safe from others, which wait as long.
+  private static let turn = Duration.milliseconds(500)
+  /// The time in which events gather after a pass that has found some.
+  private static let pace = Duration.milliseconds(100)
   /// The pause after work; it doubles up to `longest` while nothing waits.
   private static let shortest = Duration.milliseconds(250)
   private static let longest = Duration.seconds(2)
@@ -60,17 +64,24 @@ import Tenancy
     dependencies.onEvent = { [nap] in nap.end() }
     EventLoop.task { [self] in
       var pause = Self.shortest
+      // Whether a write of this worker waits for the worker with the lease.
+      var isWaiting = false
       while true {
-        let wasWoken = nap.begin()
-        // Another worker may publish it first, which is cheaper than twice the work.
-        if wasWoken, leasedUntil == nil { await EventLoop.sleep(for: .milliseconds(50)) }
+        let isWoken = nap.begin() || isWaiting
         do throws(Failure) {
           guard database.isReady else { throw .databaseUnavailable }
-          let isOurs = if wasWoken { true } else { try await hasLease() }
-          if isOurs {
+          if try await hasLease(takingOver: isWoken) {
+            isWaiting = false
             let count = try await publish()
+            if count > 0 { try await keepLease() }
             if count >= Self.batch { continue }
+            if count > 0 { await EventLoop.sleep(for: Self.pace) }
             pause = count > 0 ? Self.shortest : min(pause * 2, Self.longest)
+          } else if isWoken {
+            // The other worker has just found events. If it finds no more, this one takes over.
+            isWaiting.toggle()
+            await EventLoop.sleep(for: Self.turn)
+            continue
           } else {
             pause = Self.longest
           }
@@ -107,14 +118,30 @@ import Tenancy
   }
 
   /// Returns whether this worker has the lease, and renews it.
-  private func hasLease() async throws(Failure) -> Bool {
+  ///
+  /// `takesOver` says whether to take it from a worker that finds no events.
+  private func hasLease(takingOver takesOver: Bool) async throws(Failure) -> Bool {
     let now = EventLoop.now()
     if let leasedUntil, now + Self.lease.nanoseconds / 2 < leasedUntil { return true }
+    let idle = Self.lease - Self.turn
+    return try await hasLease(for: idle, overriding: takesOver ? idle : .zero)
+  }
+
+  /// Renews the lease after work, so that no other worker takes it over.
+  private func keepLease() async throws(Failure) {
+    _ = try await hasLease(for: Self.lease, overriding: .zero)
+  }
+
+  /// Takes the lease for a time, unless another worker has it for longer than `rest`.
+  private func hasLease(
+    for time: Duration, overriding rest: Duration
+  ) async throws(Failure) -> Bool {
+    let now = EventLoop.now()
     let won = try await run { () async throws(DatabaseError) in
       try await database.write(
-        PublisherQueries.lease, Self.leaseID, holder, Self.lease, ServerTime())
+        PublisherQueries.lease, Self.leaseID, holder, time, ServerTime(), rest)
     }
-    leasedUntil = won.isEmpty ? nil : now + Self.lease.nanoseconds
+    leasedUntil = won.isEmpty ? nil : now + time.nanoseconds
     return !won.isEmpty
   }
 
@@ -122,7 +149,10 @@ import Tenancy
 
   private func look() async {
     guard database.isReady else { return }
-    let oldest = try? await database.write(PublisherQueries.oldest).first
+    let reads = [
+      PendingQuery(PublisherQueries.oldest), PendingQuery(PublisherQueries.oldestChange),
+    ]
+    let oldest = try? await database.answers(to: reads, on: .exclusive).decode(Int.self).min()
     let age = oldest.map { Timestamp.now.microseconds - $0 }
     report(.oldest(.microseconds(max(0, age ?? 0))))
   }
@@ -239,7 +269,7 @@ import Tenancy
         positions.merge(others) { first, _ in first }
       }
     }
-    try await settle(work, of: app, at: positions)
+    try await settle(work, at: positions)
   }
 
   /// How long access tokens of an app may be valid, in seconds.
@@ -277,9 +307,13 @@ import Tenancy
           last += 1
           positions[event.id] = last
           appended.append(event)
+        }
+        if !appended.isEmpty {
           _ = transaction.send(
-            PublisherQueries.append, feed, last, event.id, event.user?.text, event.type.rawValue,
-            event.at, TextBytes(event.data.serialized()))
+            PublisherQueries.append, feed, last - appended.count,
+            TextArray(appended.map(\.id)), TextArray(appended.map { $0.user?.text ?? "" }),
+            TextArray(appended.map(\.type.rawValue)), TextArray(appended.map(\.at.text)),
+            TextArray(appended.map { String(decoding: $0.data.serialized(), as: UTF8.self) }))
         }
         let advanced = transaction.send(PublisherQueries.advance, feed, last)
         transaction.sendCommit()
@@ -295,22 +329,21 @@ import Tenancy
     return positions
   }
 
-  /// Marks what was published, by the user.
+  /// Marks what was published, and removes changes that the log does not keep.
   private func settle(
-    _ work: AppWork, of app: App?, at positions: [String: Int]
+    _ work: AppWork, at positions: [String: Int]
   ) async throws(Failure) {
-    let keepsChanges = app?.eventSettings.recordsOwnChanges == true
     var calls: [PendingQuery] = []
-    for (owner, rows) in Dictionary(grouping: work.rows, by: \.owner).sorted(by: { $0.key < $1.key }
-    ) {
-      let (kept, discarded) = (
-        rows.filter { keepsChanges || !$0.isOwnChange },
-        rows.filter { !keepsChanges && $0.isOwnChange }
-      )
+    let logged = work.rows.filter { !$0.isOnlyPublished }
+    for (owner, rows) in Dictionary(grouping: logged, by: \.owner).sorted(by: { $0.key < $1.key }) {
+      calls.append(PendingQuery(PublisherQueries.settle, owner, TextArray(rows.map(\.id))))
+    }
+    let changes = work.rows.filter(\.isOnlyPublished)
+    if !changes.isEmpty {
       calls.append(
         PendingQuery(
-          PublisherQueries.settle, owner, TextArray(kept.map(\.id)), TextArray(discarded.map(\.id)))
-      )
+          PublisherQueries.removeChanges, NumberArray(changes.map(\.ordinal)),
+          TextArray(changes.map(\.owner)), TextArray(changes.map(\.id))))
     }
     for session in work.sessions {
       let position = positions[session.id] ?? 0

@@ -12,23 +12,35 @@ struct TokenLifetimes {
   var longest: Int { max(native, client) }
 }
 
-/// An audit event that waits for its publication.
+/// An event that waits for its publication: one of the audit log, or a change that is only published.
 package struct PendingEvent: RowDecodable {
   /// The user, or the app for an event without one.
   let owner: String
   let id: String
   let app: AppID
+  /// The order of publication.
+  let ordinal: Int
   let at: Timestamp
   let action: String
   let actor: String
   let session: SessionID?
   let device: DeviceID?
   let detail: JSON
+  /// Whether the audit log does not have it.
+  let isOnlyPublished: Bool
 
   package init(from row: Row) throws(DatabaseError) {
     (owner, id, app) = (try row.text(0), try row.text(1), AppID(trusted: try row.text(2)))
-    (at, action, actor) = (try row.time(3), try row.text(4), try row.text(5))
-    (session, device, detail) = (row.id(ifAny: 6), row.id(ifAny: 7), try row.json(8))
+    (ordinal, session) = (try row.int(ifAny: 3) ?? 0, row.id(ifAny: 4))
+    if let what = row.text(ifAny: 5) {
+      var members = JSONObject([("what", .string(what))])
+      members["version"] = try row.int(ifAny: 6).map { .number(JSONNumber($0)) }
+      (at, action, actor) = (Timestamp(microseconds: ordinal), "data_change", "user")
+      (device, detail, isOnlyPublished) = (nil, .object(members), true)
+    } else {
+      (at, action, actor) = (try row.time(7), try row.text(8), try row.text(9))
+      (device, detail, isOnlyPublished) = (row.id(ifAny: 10), try row.json(11), false)
+    }
   }
 
   var type: EventType? { EventType(action: action, detail) }
@@ -38,8 +50,6 @@ package struct PendingEvent: RowDecodable {
     if let former = detail["former_user"]?.string { return UserID(former) }
     return owner.hasSameBytes(as: app.text) ? nil : UserID(owner)
   }
-
-  var isOwnChange: Bool { action == "data_change" && actor == "user" }
 }
 
 /// A session that has ended and whose end is not published.
@@ -138,23 +148,37 @@ package struct EventPlaceInFeed: RowDecodable {
 }
 
 package enum PublisherQueries {
-  /// Returns the oldest events that wait, of all shards.
+  /// Returns the oldest events that wait, of all shards: those of the log, and what is only published.
   ///
-  /// Served by `audit_pending`.
+  /// One statement, as a user's events of both tables are then seen at one moment, so that none is
+  /// published before an earlier one. Served by `audit_pending` and by a primary key.
   /// - Parameter 1: how many.
   /// - Parameter 2: the apps whose events are left out.
   package static let pending = Statement<PendingEvent, Int, TextArray>(
     "events.pending",
     """
-    select user_id, event_id, app_id, at, action, actor, session_id, device_id, detail
-    from audit where pending and app_id <> all ($2::text[])
+    select user_id, event_id, app_id, ordinal, session_id, what, version, at, action, actor,
+      device_id, detail
+    from (
+      select user_id, event_id, app_id, ordinal, session_id, null::text collate "C" as what,
+        null::bigint as version, at, action, actor, device_id, detail
+      from audit where pending and app_id <> all ($2::text[])
+      union all
+      select user_id, event_id, app_id, ordinal, session_id, what, version, null::timestamptz,
+        null::text collate "C", null::text collate "C", null::text collate "C", null::jsonb
+      from unpublished_changes where app_id <> all ($2::text[])) waiting
     order by ordinal, event_id limit $1::bigint
     """)
 
-  /// Returns the time of the oldest event that waits, in microseconds; no row if none does.
+  /// Returns the time of the oldest event of the log that waits, in microseconds; no row if none does.
   package static let oldest = Statement<Int>(
     "events.oldest",
     "select min(ordinal) from audit where pending having min(ordinal) is not null")
+
+  /// Returns the same of the changes that are only published.
+  package static let oldestChange = Statement<Int>(
+    "events.oldest_change",
+    "select min(ordinal) from unpublished_changes having min(ordinal) is not null")
 
   /// Returns the sessions of an app that have ended since a time and are not published.
   ///
@@ -168,15 +192,18 @@ package enum PublisherQueries {
     order by ended_at, session_id limit $3::bigint
     """)
 
-  /// Takes or keeps the lease; returns no row if another worker has it.
-  package static let lease = Statement<Int, String, String, Duration, ServerTime>(
+  /// Takes or keeps the lease; returns no row if another worker has it for longer than a time.
+  ///
+  /// - Parameter 3: for how long.
+  /// - Parameter 5: that time.
+  package static let lease = Statement<Int, String, String, Duration, ServerTime, Duration>(
     "events.lease",
     """
     insert into event_feeds as f (feed_id, holder, leased_until)
     values ($1, $2, $4::timestamptz + $3::interval)
     on conflict (feed_id) do update set holder = excluded.holder,
       leased_until = excluded.leased_until
-    where f.holder = excluded.holder or f.leased_until < $4::timestamptz
+    where f.holder = excluded.holder or f.leased_until < \(.sum("$4::timestamptz", "$5::interval"))
     returning 1
     """)
 
@@ -201,13 +228,23 @@ package enum PublisherQueries {
     where feed_id = $1 and event_id = any ($2::text[])
     """)
 
+  /// Appends events at the positions after the last one.
+  ///
+  /// - Parameters:
+  ///   - 2: the last position.
+  ///   - 4: the users; an empty text for none.
   package static let append = Statement<
-    NoRow, String, Int, String, String?, String, Timestamp, TextBytes
+    NoRow, String, Int, TextArray, TextArray, TextArray, TextArray, TextArray
   >(
     "events.append",
     """
     insert into feed_events (feed_id, position, event_id, user_id, type, at, data)
-    values ($1, $2, $3, $4, $5, $6::timestamptz, $7::jsonb)
+    select f.feed_id, $2::bigint + e.place, e.id, nullif(e.owner, ''), e.type, e.at::timestamptz,
+      e.data::jsonb
+    from event_feeds f,
+      unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality
+        as e (id, owner, type, at, data, place)
+    where f.feed_id = $1
     """)
 
   package static let advance = Statement<NoRow, String, Int>(
@@ -215,11 +252,18 @@ package enum PublisherQueries {
   )
 
   /// Marks events of a user as published.
-  ///
-  /// - Parameter 3: those that the audit log does not keep.
-  package static let settle = Statement<NoRow, String, TextArray, TextArray>(
-    "events.settle", "select settle_events($1, $2::text[], $3::text[])"
+  package static let settle = Statement<NoRow, String, TextArray>(
+    "events.settle", "select settle_events($1, $2::text[])"
   )
+
+  /// Removes changes that are published, of all shards.
+  package static let removeChanges = Statement<NoRow, NumberArray, TextArray, TextArray>(
+    "events.remove_changes",
+    """
+    delete from unpublished_changes c
+    using unnest($1::bigint[], $2::text[], $3::text[]) as e (ordinal, owner, id)
+    where c.ordinal = e.ordinal and c.user_id = e.owner and c.event_id = e.id
+    """)
 
   package static let settleSession = Statement<NoRow, UserID, String, Int>(
     "events.settle_session",

@@ -150,6 +150,9 @@ package import EventLoop
     }
   }
 
+  /// Whether this is known to be one PostgreSQL, and no database that is distributed over nodes.
+  package var isOnOneNode: Bool { guardian.nodes?.knowsNone ?? true }
+
   /// Runs several reads on the shared connection, and sends them together.
   ///
   /// - Returns: the result of each, in the order of the calls.

@@ -53,6 +53,12 @@ import EventLoop
 
   func stop() { isStopped = true }
 
+  /// Whether the database is known to have no nodes; this examines it the first time.
+  var knowsNone: Bool {
+    if isDistributed, lastHeard == 0 { suspect() }
+    return !isDistributed
+  }
+
   /// Returns whether the coordinator of a distributed database has replied within this time.
   func hasHeardCoordinator(within time: Duration) -> Bool {
     isDistributed && isExamining && EventLoop.now() &- lastHeard < time.nanoseconds

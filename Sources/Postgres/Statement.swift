@@ -85,6 +85,17 @@ package struct TextArray: Bindable, Sendable {
   }
 }
 
+/// Numbers as an array of PostgreSQL.
+package struct NumberArray: Bindable, Sendable {
+  private let values: [Int]
+  package init(_ values: [Int]) { self.values = values }
+
+  package func appendText(to bytes: inout [UInt8]) -> Bool {
+    let list = values.map { String($0) }.joined(separator: ",")
+    return "{\(list)}".appendText(to: &bytes)
+  }
+}
+
 /// The outcome of one statement, without its parameters.
 package struct StatementReport: Sendable {
   /// The name of the statement; `composed` if its SQL was composed for one call.

@@ -269,7 +269,8 @@ package struct LimitSettings: RecordPart {
     )
     recordedChangesPerUser = read.number(
       "recorded_changes_per_user", 1...1_000_000, 3_600,
-      "changes of one user's own data in an hour, where data_event_days records them"
+      "changes of one user's own data in an hour, where data_event_days records them; in each worker, "
+        + "where they are only published"
     )
     mailsPerAddressDaily = read.number(
       "mails_per_email_daily", 1...1_000_000, 40,

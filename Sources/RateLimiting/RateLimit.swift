@@ -68,11 +68,14 @@ package struct RateLimit {
   }
 
   fileprivate func refused(after wait: Duration) -> Failure {
-    refusal(
-      refusal.is(.tooManyRequests)
-        ? "The user has reached its own limit of sign-ins or changes in an hour." : nil,
-      retryAfter: wait
-    )
+    refusal.is(.tooManyRequests) ? Self.refused(ofUser: wait) : refusal(nil, retryAfter: wait)
+  }
+
+  /// Returns the error of a user who has used up a limit of its own.
+  static func refused(ofUser wait: Duration) -> Failure {
+    .tooManyRequests(
+      "The user has reached its own limit of sign-ins or changes in an hour.",
+      retryAfter: max(.seconds(1), wait))
   }
 
   fileprivate func left(_ ahead: Int) -> RateLimitStatus {

@@ -12,10 +12,44 @@ extension Event {
   @EventLoop package func recordChange(
     of user: UserID, version: Int? = nil, in transaction: Transaction
   ) async throws(Failure) {
-    if let limit = RateLimits.own(.dataChange, of: user, transaction.context) {
+    if isOnlyPublished {
+      try transaction.context.countPublishedChange(of: user)
+    } else if let limit = RateLimits.own(.dataChange, of: user, transaction.context) {
       try await limit.sendSpending(in: transaction)()
     }
     (version.map { adding(version: $0) } ?? self).record(in: transaction)
+  }
+}
+
+extension RequestContext {
+  /// Counts a change that is only published.
+  ///
+  /// Each worker counts for itself: a row of the database would cost more than the change.
+  /// - Throws: `.tooManyRequests`.
+  @EventLoop package func countPublishedChange(of user: UserID) throws(Failure) {
+    let wait = PublishedChanges.spend(of: user, app.limitSettings.recordedChangesPerUser)
+    if let wait { throw RateLimit.refused(ofUser: wait) }
+  }
+}
+
+/// The changes of users that are only published, as this worker has counted them.
+@EventLoop private enum PublishedChanges {
+  /// When all changes of a user have come back, by the clock of the loop.
+  private static var ends: [UserID: UInt64] = [:]
+  private static let most = 10_000
+  private static let window = Duration.seconds(3_600).nanoseconds
+
+  /// Uses a change of a user, who has so many at once and in an hour.
+  ///
+  /// - Returns: nil, or how long to wait for the next one.
+  static func spend(of user: UserID, _ burst: Int) -> Duration? {
+    let now = EventLoop.now()
+    let end = max(ends[user] ?? 0, now) + window / UInt64(max(1, burst))
+    guard end - now <= window else { return .nanoseconds(Int64(end - now - window)) }
+    if ends.count >= most { ends = ends.filter { now < $0.value } }
+    if ends.count >= most { ends = [:] }
+    ends[user] = end
+    return nil
   }
 }
 

@@ -33,15 +33,3 @@ package struct VersionCondition: Sendable, Equatable {
   /// An unwritten document has version 0. It counts as existing, and for `mustNotExist` as absent.
   package var allowsFirst: Bool { oneOf?.contains(0) ?? true }
 }
-
-/// Versions as an array of PostgreSQL.
-package struct VersionList: Bindable, Sendable {
-  private let versions: [Int]
-
-  package init(_ versions: [Int]) { self.versions = versions }
-
-  package func appendText(to bytes: inout [UInt8]) -> Bool {
-    let list = versions.map { String($0) }.joined(separator: ",")
-    return "{\(list)}".appendText(to: &bytes)
-  }
-}

@@ -38,7 +38,11 @@ import Testing
     readiness.late_mails
     """,
     "The publisher asks all shards on purpose for what waits, and marks it by its key.": """
-    events.pending events.oldest events.ended_sessions feeds.all feeds.lasts
+    events.pending events.oldest events.oldest_change events.remove_changes
+    events.ended_sessions feeds.all feeds.lasts
+    """,
+    "One PostgreSQL only gets the change of a document together with its event.": """
+    documents.update_and_queue
     """,
     "A pass over webhooks or log streams asks all shards on purpose, once; each is then handled by its key.":
       """

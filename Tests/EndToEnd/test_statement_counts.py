@@ -134,6 +134,26 @@ class StatementCounts(Auth0Case):
                 "PATCH", "/v1/me/metadata", {"count": count}, {**MERGE, **mark},
                 grant["access_token"]))
 
+    def test_a_change_of_a_document_that_is_published(self):
+        app = self.site.add_app("published", event_feed=True, event_types=["metadata.changed"])
+        grant = self.expect(self.register("published@example.com", headers=app), 201).json
+
+        def statements():
+            mark = self.new_mark()
+            self.expect(self.site.request("PATCH", "/v1/me/metadata", {"count": self.marks},
+                                          {**app, **MERGE, **mark}, grant["access_token"]), 200)
+
+            def found():
+                return [line for line in self.site.log_lines()
+                        if line.get("request") == mark["X-Request-Id"]]
+
+            wait_until(lambda: any("route" in line for line in found()))
+            return [line["statement"] for line in found()
+                    if "statement" in line and line["statement"] not in self.SHARED]
+
+        # Each worker finds out once that the database is not distributed.
+        wait_until(lambda: statements() == ["documents.update_and_queue"])
+
     def test_a_poll_of_the_revocation_feed_without_news(self):
         self.site.set_app(revocation_feed=True)
         self.addCleanup(self.site.set_app, revocation_feed=None)

@@ -5,6 +5,7 @@ import unittest
 from asking import JSON, MERGE
 from authenticator import FactorCase
 from cases import Case
+from machine import wait_until
 
 PASSWORD = "correct horse"
 EMAIL = "grower@example.com"
@@ -192,3 +193,25 @@ class FirstSteps(FactorCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+    def test_published_changes_are_bounded_by_user_in_each_worker(self):
+        app = self.site.add_app("published", recorded_changes_per_user=4, event_feed=True,
+                                event_types=["metadata.changed"])
+        grant = self.expect(self.register(EMAIL, headers=app), 201).json
+
+        def patch(number):
+            return self.site.request("PATCH", "/v1/me/metadata", {"number": number}, {**app, **MERGE},
+                                     grant["access_token"])
+
+        # Each worker knows the settings of an app that it has not had before.
+        most = 4 * len(self.site.workers())
+        answers = [patch(number) for number in range(most + 1)]
+        refused = [answer for answer in answers if answer.status == 429]
+        self.assertTrue(refused, [answer.status for answer in answers])
+        self.refused(refused[0], 900)
+        written = [answer for answer in answers if answer.status == 200]
+        self.assertEqual(len(written) + len(refused), len(answers))
+        self.assertEqual(self.me(grant, "/metadata", headers=app).headers["ETag"],
+                         written[-1].headers["ETag"])
+        count = "select count(*) from feed_events where type = 'metadata.changed'"
+        wait_until(lambda: self.site.sql(count) == str(len(written)), what="an event of each change")

@@ -103,7 +103,8 @@ class FeedCase(unittest.TestCase):
         """Returns the events of the feed, once nothing waits any more."""
         self.writers.stop()
         self.site.wait_until_ready()
-        waiting = "select count(*) from audit where pending"
+        waiting = ("select (select count(*) from audit where pending) "
+                   "+ (select count(*) from unpublished_changes)")
         wait_until(lambda: self.site.sql(waiting) == "0", seconds=600, what="all events in the feed")
         rows = self.site.sql(
             "select position, event_id, type, coalesce(user_id, ''), data from feed_events "

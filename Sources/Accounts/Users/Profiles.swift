@@ -63,7 +63,7 @@ package import Runtime
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
     let text = try checked(members)
-    let versions = condition.allowed.map(VersionList.init)
+    let versions = condition.allowed.map(NumberArray.init)
     let changed: Profile?
     if let event = Event(changeOf: "profile", of: user, context) {
       changed = try await context.transaction { transaction async throws(Failure) in
@@ -203,7 +203,7 @@ package enum ProfileQueries {
     """)
 
   /// Returns no row if the session has ended or the version condition failed.
-  static let change = Statement<Profile, UserID, Principal, TextBytes, VersionList?>(
+  static let change = Statement<Profile, UserID, Principal, TextBytes, NumberArray?>(
     "profile.change",
     """
     update users c set name = patched($3::jsonb, 'name', c.name),

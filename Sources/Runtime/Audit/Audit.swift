@@ -204,6 +204,8 @@ package struct Event {
   private let user: UserID?
   private let place: EventPlace?
   private var detail: JSON
+  /// Whether it is a change that a user made to its own data, which the audit log does not keep.
+  package private(set) var isOnlyPublished = false
 
   /// - Parameters:
   ///   - action: login, login_failure, session_end, link, unlink, password_change … as the docs
@@ -240,13 +242,25 @@ package struct Event {
   /// Returns nil for a user's own change in an app that neither keeps nor publishes these.
   @EventLoop package init?(changeOf what: String, of user: UserID, _ context: RequestContext) {
     let app = context.app
-    if context.principal.session != nil, !app.eventSettings.recordsOwnChanges {
+    let isKept = context.principal.session == nil || app.eventSettings.recordsOwnChanges
+    if !isKept {
       guard !app.events.all.isEmpty, let type = EventType.change(of: what),
         app.events.all.contains(type)
       else { return nil }
     }
     let place = EventPlace(session: context.principal.session, device: nil)
     self.init("data_change", of: user, at: place, detail: ["what": .string(what)])
+    isOnlyPublished = !isKept
+  }
+
+  /// Creates the event of a user who has signed up, which the log keeps as changes of own data.
+  ///
+  /// Returns nil in an app that does not publish it: the sign-in that follows is in the log.
+  @EventLoop fileprivate init?(signUpOf user: UserID, in app: App) {
+    guard app.events.all.contains(.userCreated) else { return nil }
+    let place = EventPlace(session: nil, device: nil)
+    self.init("data_change", of: user, at: place, detail: ["what": "sign_up"])
+    isOnlyPublished = !app.eventSettings.recordsOwnChanges
   }
 
   /// Returns the event with the version that a document has after the change.
@@ -270,6 +284,13 @@ package struct Event {
   ) {
     let context = transaction.context
     let app = app ?? context.app.id
+    if isOnlyPublished, let user {
+      _ = transaction.send(
+        EventQueries.queue, user, EventID(), app, place?.session, detail["what"]?.string ?? "",
+        detail["version"]?.number?.int)
+      context.wakePublisher()
+      return
+    }
     let isOfOther = context.principal.user != nil && user != nil && user != context.principal.user
     let principal = principal ?? (isOfOther ? .anyone : context.principal)
     let place = place ?? EventPlace(session: principal.session, device: principal.device)
@@ -288,12 +309,7 @@ package struct Event {
     guard known?.events.all.isEmpty != true, app != .deployment,
       let type = EventType(action: action, detail), known?.events.all.contains(type) != false
     else { return false }
-    if let wake = context.dependencies.onEvent {
-      context.afterWrite = { [earlier = context.afterWrite] in
-        earlier?()
-        wake()
-      }
-    }
+    context.wakePublisher()
     if case .sessions = EventType.sources[action] { return false }
     return true
   }
@@ -310,15 +326,8 @@ package struct Event {
 
 extension Transaction {
   /// Sends the event of a user who has signed up, if the app publishes it.
-  ///
-  /// The audit log keeps it as long as changes of own data, which is not at all by default: the
-  /// sign-in that follows is in the log.
   @EventLoop package func recordSignUp(of user: UserID) {
-    guard app.events.all.contains(.userCreated) else { return }
-    Event(
-      "data_change", of: user, at: EventPlace(session: nil, device: nil),
-      detail: ["what": "sign_up"]
-    ).record(in: self, by: .user(of: app.id))
+    Event(signUpOf: user, in: app)?.record(in: self, by: .user(of: app.id))
   }
 }
 
@@ -348,8 +357,24 @@ package enum EventQueries {
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail,
       ordinal, pending)
     values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb,
-      (extract(epoch from clock_timestamp()) * 1000000)::bigint, true)
+      \(.ordinal), true)
     """)
+
+  /// Queues a change that is only published; the log does not keep it.
+  ///
+  /// - Parameter 5: the part of the data.
+  /// - Parameter 6: the version of a document after the change.
+  static let queue = Statement<NoRow, UserID, EventID, AppID, SessionID?, String, Int?>(
+    "events.queue",
+    """
+    insert into unpublished_changes (user_id, event_id, app_id, ordinal, session_id, what, version)
+    values ($1, $2, $3, \(.ordinal), $4, $5, $6)
+    """)
+}
+
+extension SQL {
+  /// The order of publication, in a statement that has locked what the event is about.
+  package static let ordinal: SQL = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
 }
 
 /// The session and the device that an event concerns.
@@ -364,6 +389,15 @@ package struct EventPlace {
 }
 
 extension RequestContext {
+  /// Wakes the publisher of this worker after the commit.
+  @EventLoop package func wakePublisher() {
+    guard let wake = dependencies.onEvent else { return }
+    afterWrite = { [earlier = afterWrite] in
+      earlier?()
+      wake()
+    }
+  }
+
   /// Runs a statement, and records an event of its result in the same transaction.
   ///
   /// - Parameters:
