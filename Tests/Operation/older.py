@@ -39,7 +39,8 @@ def is_known(name, content, present):
     if present.get(name) == content:
         return True
     parts = re.split("^-- migrate: (?:up|down)\n", git("cat-file", "blob", content), flags=re.MULTILINE)
-    former = hashlib.sha256("".join(parts[1:]).encode()).hexdigest()
+    # The reader of migrations ends each line, also the empty one at the end.
+    former = hashlib.sha256(("".join(parts[1:]) + "\n").encode()).hexdigest()
     return name in present and f"-- migrate: formerly {former}\n" in git("cat-file", "blob", present[name])
 
 
