@@ -2,19 +2,22 @@
 --
 -- user_id leads every key of every table of user data. Uniqueness within an app has a table of its
 -- own, identity_subjects, keyed by app and subject.
+--
+-- Both functions once used a collation of ICU, which not every PostgreSQL has. 0043 replaces them.
 
+-- migrate: formerly da6ba48ca19d9eec018e1d1573c4dafbe7324655b833487797f9374f740adefe
 -- migrate: up
 
 create function email_key(address text) returns text
   language sql immutable parallel safe strict
-  return lower(normalize(btrim(address), nfkc) collate "und-x-icu");
+  return lower(normalize(btrim(address), nfkc) collate "C");
 
 comment on function email_key(text) is
   'Returns the form in which addresses are compared: two addresses with the same key are the same.';
 
 create function name_key(name text) returns text
   language sql immutable parallel safe strict
-  return left(lower(normalize(name, nfkc) collate "und-x-icu"), 256);
+  return left(lower(normalize(name, nfkc) collate "C"), 256);
 
 comment on function name_key(text) is
   'Returns the form in which searches compare names. It is short enough for an index.';

@@ -33,6 +33,7 @@ package import Tenancy
 
   package init(_ configuration: Configuration, isLarge: Bool) {
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossier")
+    settings.pooler = configuration.pooler
     if isLarge {
       settings.writeTimeout = .seconds(60)
       settings.searchTimeout = .seconds(60)

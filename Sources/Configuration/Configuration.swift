@@ -34,6 +34,7 @@ package import Records
 /// The settings in force, read once.
 package struct Configuration: Sendable {
   package let database: String
+  package let pooler: Pooler
   package let masterKey: MasterKey
   package let issuer: String
   package let app: String
@@ -112,6 +113,12 @@ package struct Configuration: Sendable {
     }
 
     database = text(.database)
+    let kind = text(.pooler)
+    pooler = Pooler(rawValue: kind) ?? .none
+    if Pooler(rawValue: kind) == nil {
+      let kinds = Pooler.allCases.map(\.rawValue).joined(separator: ", ")
+      problems.append("pooler is \(kind), but must be one of \(kinds)")
+    }
     let keys = text(.masterKey).split { $0 == "," || $0.isWhitespace }
     let secrets = keys.compactMap { [UInt8](paddedBase64: String($0)) }
     if secrets.count < keys.count || secrets.contains(where: { $0.count < 32 }) {
@@ -352,6 +359,16 @@ package struct Pools {
 }
 
 extension Configuration {
+  /// The most connections to PostgreSQL of the workers of this host: a reload doubles the workers.
+  ///
+  /// 0 with a pooler, which decides about them itself.
+  private var connectionsInReload: Int {
+    guard pooler == .none else { return 0 }
+    var database = DatabaseSettings(conninfo: "", applicationName: "")
+    database.writeConnections = writeConnections
+    return workers * database.allConnections * 2
+  }
+
   /// Assembles the dependencies of the domain.
   ///
   /// - Parameters:
@@ -360,13 +377,6 @@ extension Configuration {
   ///   - sendsMail: whether mail can be queued.
   ///   - report: receives errors for the operator.
   /// - Returns: the dependencies.
-  /// The most connections to PostgreSQL of the workers of this host: a reload doubles the workers.
-  private var connectionsInReload: Int {
-    var database = DatabaseSettings(conninfo: "", applicationName: "")
-    database.writeConnections = writeConnections
-    return workers * database.allConnections * 2
-  }
-
   @EventLoop package func dependencies(
     on database: Database, _ pools: Pools, sendsMail: Bool,
     report: @escaping @EventLoop (String) -> Void

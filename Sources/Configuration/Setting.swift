@@ -9,6 +9,7 @@ import Runtime
 /// `DOSSIER_SOCKET_DIRECTORY` in the environment and `socket_directory = …` in the file.
 package enum Setting: String, CaseIterable {
   case database
+  case pooler
   case migrateDatabase = "migrate_database"
   case masterKey = "master_key"
   case issuer
@@ -55,6 +56,7 @@ package enum Setting: String, CaseIterable {
   package var defaultValue: String? {
     switch self {
     case .database, .masterKey: nil
+    case .pooler: "none"
     case .issuer: "http://localhost:8080"
     case .app: "default"
     case .appCacheTTL: "5000"
@@ -101,10 +103,10 @@ package enum Setting: String, CaseIterable {
       .mail, .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .outgoingNetworks,
       .outgoingAuthorities, .pictureFolder, .breachedPasswords, .console, .consoleNetworks:
       true
-    case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
-      .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
-      .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram, .languageFolder,
-      .syslogSocket, .otlpEndpoint, .otlpHeaders, .otlpSamplingRatio:
+    case .database, .pooler, .migrateDatabase, .workers, .socketDirectory, .socketMode,
+      .socketGroup, .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads,
+      .connections, .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram,
+      .languageFolder, .syslogSocket, .otlpEndpoint, .otlpHeaders, .otlpSamplingRatio:
       false
     }
   }
@@ -112,6 +114,8 @@ package enum Setting: String, CaseIterable {
   package var meaning: String {
     switch self {
     case .database: "connection string of PostgreSQL, as libpq takes it"
+    case .pooler:
+      "what stands before PostgreSQL: none; prepared, for a pooler that keeps prepared statements, such as PgBouncer 1.21; unprepared, for any other"
     case .migrateDatabase: "connection string of dossier-migrate, as the owner of the schema"
     case .masterKey:
       "secret of 32 bytes or more, in base64; separate several by commas or lines: the first key encrypts, all keys decrypt"

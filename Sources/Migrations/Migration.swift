@@ -4,7 +4,8 @@ import Encoding
 /// A file of the migrations' folder, such as `0001_tenancy.sql`.
 ///
 /// Marker lines divide the file: `-- migrate: up`, and then `-- migrate: down` or
-/// `-- migrate: irreversible REASON`. `-- migrate: no transaction` may precede them.
+/// `-- migrate: irreversible REASON`. `-- migrate: no transaction` may precede them, and so may
+/// `-- migrate: formerly CHECKSUM`.
 package struct Migration: Equatable, Sendable {
   package let version: Int
   package let name: String
@@ -17,6 +18,8 @@ package struct Migration: Equatable, Sendable {
   package let irreversible: String?
   /// SHA-256, in hexadecimal, of the text after the up marker and the text after the down marker.
   package let checksum: String
+  /// The checksums of earlier texts of the file, which made the same schema with later migrations.
+  let formerChecksums: [String]
   /// The file without its up part, as the ledger stores it.
   package let undoing: String
 
@@ -77,10 +80,16 @@ package struct Migration: Equatable, Sendable {
     self.file = file
     isTransactional = sections.isTransactional
     irreversible = sections.irreversible
+    formerChecksums = sections.formerChecksums
     up = try sections.script(\.up)
     down = try sections.script(\.down)
     undoing = sections.undoing
     self.checksum = checksum ?? Migration.checksum(sections.up.text + sections.down.text)
+  }
+
+  /// Returns whether the file, or an earlier text of it, was applied.
+  func isApplied(by entry: Ledger.Entry) -> Bool {
+    checksum == entry.checksum || formerChecksums.contains(entry.checksum)
   }
 
   /// Returns SHA-256 in hexadecimal.
@@ -106,6 +115,7 @@ private struct Sections {
   var down = Section()
   var isTransactional = true
   var irreversible: String?
+  var formerChecksums: [String] = []
 
   private enum Place { case header, up, down, irreversible }
 
@@ -145,6 +155,9 @@ private struct Sections {
     switch (words, place) {
     case ("no transaction", .header):
       isTransactional = false
+      return .header
+    case (_, .header) where words.hasPrefix("formerly "):
+      formerChecksums.append(String(words.dropFirst("formerly ".count)))
       return .header
     case ("up", .header):
       up.line = line + 1

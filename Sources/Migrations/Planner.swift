@@ -86,7 +86,8 @@ package struct Planner: Sendable {
     ledger.entries.contains { $0.version > newestFile } ? newestFile : nil
   }
 
-  /// Checks that the file of every applied migration exists and is unchanged.
+  /// Checks that the file of every applied migration exists, and that this text or a former one was
+  /// applied.
   ///
   /// - Parameter mayBeMissing: returns whether an applied migration needs no file.
   /// - Throws: `.missing` if a file is missing, `.edited` if it was changed.
@@ -95,7 +96,7 @@ package struct Planner: Sendable {
   ) throws(MigrationError) {
     for entry in ledger.entries {
       if let migration = migrations[entry.version] {
-        guard migration.checksum == entry.checksum else { throw .edited(file: migration.file) }
+        guard migration.isApplied(by: entry) else { throw .edited(file: migration.file) }
       } else if !mayBeMissing(entry) {
         throw .missing(version: entry.version, name: entry.name)
       }

@@ -41,7 +41,7 @@ package struct Status: Equatable, Sendable, Encodable {
         } else if let entry {
           switch file {
           case .none: version > newestFile ? .newer : .missing
-          case .some(let file): file.checksum == entry.checksum ? .applied : .edited
+          case .some(let file): file.isApplied(by: entry) ? .applied : .edited
           }
         } else {
           version < newest ? .outOfOrder : .pending

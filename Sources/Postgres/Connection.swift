@@ -12,6 +12,7 @@ import Glibc
   nonisolated(unsafe) let pointer: OpaquePointer
   private let connectionWatch: ConnectionWatch?
   private let observer: StatementObserver?
+  private let preparesStatements: Bool
   private var watch: Watch?
   /// The expected replies, in the order sent.
   var expected = Deque<Expectation>()
@@ -33,11 +34,12 @@ import Glibc
   /// - Parameters:
   ///   - pointer: a libpq connection, open or opening; freed when it fails or is closed.
   ///   - watch: the limits for the server's silence while a reply is due.
-  ///   - observer: observes each statement; nil for none.
-  init(_ pointer: OpaquePointer, watch: ConnectionWatch?, observer: StatementObserver?) {
+  ///   - settings: tell whether to prepare statements, and the observer of each statement.
+  init(_ pointer: OpaquePointer, watch: ConnectionWatch?, _ settings: ConnectionSettings) {
     unsafe self.pointer = pointer
     connectionWatch = watch
-    self.observer = observer
+    observer = settings.observer
+    preparesStatements = settings.preparesStatements
   }
 
   /// The number of statements that wait for their reply.
@@ -51,19 +53,23 @@ import Glibc
     guard unsafe PQenterPipelineMode(pointer) == 1 else {
       return call.fail(lastError)
     }
-    if call.composed == nil, prepared.insert(call.name.address).inserted {
+    let isPrepared = preparesStatements && call.composed == nil
+    if isPrepared, prepared.insert(call.name.address).inserted {
       guard unsafe PQsendPrepare(pointer, call.name.cString, call.sql.cString, 0, nil) == 1 else {
         prepared.remove(call.name.address)
         return fail(call, lastError)
       }
       expected.append(.prepared(call))
     }
-    let (pointer, name, composed) = unsafe (pointer, call.name.cString, call.composed)
+    let (pointer, name, sql) = unsafe (pointer, call.name.cString, call.sql.cString)
+    let composed = call.composed
     let sent = unsafe call.parameters.withPointers { values, count in
-      if let composed {
+      if isPrepared {
+        unsafe PQsendQueryPrepared(pointer, name, count, values, nil, nil, 0)
+      } else if let composed {
         unsafe PQsendQueryParams(pointer, composed, count, nil, values, nil, nil, 0)
       } else {
-        unsafe PQsendQueryPrepared(pointer, name, count, values, nil, nil, 0)
+        unsafe PQsendQueryParams(pointer, sql, count, nil, values, nil, nil, 0)
       }
     }
     // Keep the expectation of `prepared`; the server replies to it even if this send failed.
@@ -329,7 +335,7 @@ extension Connection {
     guard let pointer = unsafe begin(settings, host) else {
       throw DatabaseError(.connectionFailure, "libpq is out of memory")
     }
-    let connection = unsafe Connection(pointer, watch: watch, observer: settings.observer)
+    let connection = unsafe Connection(pointer, watch: watch, settings)
     do throws(DatabaseError) {
       try await connection.finishOpening(within: timeout)
     } catch {
@@ -338,7 +344,7 @@ extension Connection {
       guard !error.message.contains("unsupported startup parameter") else {
         throw DatabaseError(
           .connectionFailure,
-          "\(error.message) (PgBouncer is not supported: name PostgreSQL itself)"
+          "\(error.message) (for PgBouncer, set `pooler`; otherwise name PostgreSQL itself)"
         )
       }
       throw error

@@ -6,6 +6,8 @@ package struct ConnectionSettings: Sendable {
   package let applicationName: String
   package let timeout: Duration
   package let parameters: [(String, String)]
+  /// Whether the server keeps the statements that a connection prepares.
+  var preparesStatements = true
   /// Observes each statement of the connection; nil for none.
   var observer: StatementObserver?
 

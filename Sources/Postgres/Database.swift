@@ -354,6 +354,12 @@ extension [ResultSet] {
 }
 
 extension Database {
+  /// The pooler before PostgreSQL, if any.
+  package var pooler: Pooler { settings.pooler }
+
+  /// The settings that the role needs before a pooler.
+  package var sessionSettings: [SessionSetting] { settings.sessionSettings }
+
   /// Runs a write on a new connection and rolls it back.
   ///
   /// An old connection may keep using open files that PostgreSQL cannot open for a new one.

@@ -4,6 +4,8 @@ import EventLoop
 package struct DatabaseSettings: Sendable {
   package var conninfo: String
   package var applicationName: String
+  /// The pooler that the connection string names, if any.
+  package var pooler = Pooler.none
   /// The number of a worker's connections for writes and transactions.
   package var writeConnections = 4
   /// The number of a worker's connections for searches.
@@ -62,6 +64,7 @@ package struct DatabaseSettings: Sendable {
 
   /// Returns a connection's settings, which override those of the server, database and role.
   ///
+  /// With a pooler, it has no settings, since the role has them.
   /// - Parameters:
   ///   - statementTimeout: the time after which the server ends a statement.
   ///   - lockTimeout: the time after which a statement stops waiting for a lock; zero for none.
@@ -71,26 +74,15 @@ package struct DatabaseSettings: Sendable {
   func connection(
     _ statementTimeout: Duration, lockTimeout: Duration = .zero, mayScan: Bool = true
   ) -> ConnectionSettings {
-    func milliseconds(_ time: Duration) -> String { "\(time.nanoseconds / 1_000_000)" }
+    var parameters: [(String, String)] = []
+    if pooler == .none {
+      parameters = session(statementTimeout, lockTimeout: lockTimeout)
+      parameters += [("jit", "off"), ("enable_seqscan", mayScan ? "on" : "off")]
+    }
     var settings = ConnectionSettings(
-      conninfo,
-      applicationName: applicationName,
-      timeout: connectTimeout,
-      parameters: [
-        ("statement_timeout", milliseconds(statementTimeout)),
-        ("lock_timeout", milliseconds(lockTimeout)),
-        ("idle_in_transaction_session_timeout", milliseconds(transactionIdleTimeout)),
-        // Statements rely on this: each sees all rows committed before it.
-        ("default_transaction_isolation", "read committed"),
-        ("default_transaction_deferrable", "off"),
-        ("jit", "off"),
-        ("enable_seqscan", mayScan ? "on" : "off"),
-        // Fixed output formats for parsing.
-        ("timezone", "UTC"),
-        ("datestyle", "ISO"),
-        ("bytea_output", "hex"),
-      ]
+      conninfo, applicationName: applicationName, timeout: connectTimeout, parameters: parameters
     )
+    settings.preparesStatements = pooler != .unprepared
     settings.observer = observer
     return settings
   }

@@ -69,6 +69,7 @@ import Streams
     Signals.block(signals)
     var settings = DatabaseSettings(
       conninfo: configuration.database, applicationName: "dossier-streams")
+    settings.pooler = configuration.pooler
     settings.writeConnections = 1
     // A statement for 500 users takes milliseconds.
     settings.searchTimeout = .seconds(5)

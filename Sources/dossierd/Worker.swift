@@ -122,6 +122,7 @@ import WireKit
   private init(_ configuration: Configuration, _ board: MetricsBoard, slot: Int) {
     self.configuration = configuration
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossierd")
+    settings.pooler = configuration.pooler
     settings.writeConnections = configuration.writeConnections
     settings.nodes = .ofCitus
     settings.observer = Observation.observer(

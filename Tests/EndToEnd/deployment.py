@@ -17,6 +17,7 @@ from inbox import Inbox
 from machine import (
     AS_SERVER, BUILD, FOREIGN, IS_ROOT, ROOT, SERVER_USER, free_port, is_listening,
     new_folder, wait_until)
+from poolers import POOLER, PgBouncer
 from reference import Reference
 
 
@@ -34,13 +35,15 @@ class Deployment(Cluster, Asking):
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
                  activated=False, nginx=(), tls=False, schema=None, nginx_processes=2,
-                 citus=CITUS in os.environ):
+                 citus=CITUS in os.environ, pooler=os.environ.get(POOLER), pooled_sessions=40):
         """`nginx` has pairs: a text of the shipped configuration and its replacement here.
 
         Each of the `nginx_processes` sends its requests to the workers in turn.
         `schema` names the `dossier-migrate` and the migrations of another version. `citus` says whether
-        the database is distributed; that of another version is not.
+        the database is distributed; that of another version is not. `pooler` is the kind of pooler in the
+        settings of dossierd.
         """
+        self.pooler = None
         self.tls = tls
         self.schema = schema
         self.citus = citus and not schema
@@ -59,6 +62,11 @@ class Deployment(Cluster, Asking):
             if tls:
                 for role in ["owner", "server"]:
                     self.sql(f"alter role {role} password '{self.PASSWORD}'")
+            if pooler:
+                self.pooler = PgBouncer(self, pooled_sessions)
+                limit = dict(settings).get("DOSSIER_LOCK_SECONDS", "600")
+                self.pooler.set_role(lock_timeout=f"{limit}s", statement_timeout=f"{int(limit) + 9}s")
+                self.pooler.start()
             self.sockets = self.served_folder("workers", 0o750, "www-data")
             self.mail = self.served_folder("mail", 0o700)
             self.inbox = Inbox(self.mail)
@@ -68,6 +76,7 @@ class Deployment(Cluster, Asking):
             self.environment = {
                 **FOREIGN,
                 "DOSSIER_DATABASE": self.conninfo("server"),
+                **({"DOSSIER_DATABASE": self.pooler.conninfo, "DOSSIER_POOLER": pooler} if pooler else {}),
                 "DOSSIER_MASTER_KEY": base64.b64encode(os.urandom(32)).decode(),
                 "DOSSIER_SOCKET_DIRECTORY": str(self.sockets),
                 **({"DOSSIER_SOCKET_GROUP": "www-data"} if IS_ROOT else {}),
@@ -301,6 +310,8 @@ class Deployment(Cluster, Asking):
                     process.wait(120)
                 except subprocess.TimeoutExpired:
                     process.kill()
+        if self.pooler:
+            self.pooler.stop()
         for data, _ in self.nodes():
             if (data / "postmaster.pid").exists():
                 self.stop_node(data, "immediate")

@@ -14,10 +14,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DOSSIER_TEST_BUILD", ROOT / ".build/debug"))
 # Programs that only tests use.
 TOOLS_FOLDER = pathlib.Path(os.environ.get("DOSSIER_TEST_TOOLS", ROOT / ".build/test-tools"))
-TOOLS = pathlib.Path("/usr/lib/postgresql/15/bin")
+# The folder of PostgreSQL's programs; see `run.py --postgresql`.
+TOOLS = pathlib.Path(os.environ.get("DOSSIER_TEST_POSTGRESQL", "/usr/lib/postgresql/15/bin"))
 IS_ROOT = os.geteuid() == 0
 # Whether the extension Citus is installed.
 HAS_CITUS = (TOOLS.parent / "lib/citus.so").exists()
+# Whether that PostgreSQL can use TLS; some builds of PyPI cannot.
+HAS_TLS = b"libssl" in (TOOLS / "postgres").read_bytes()
 AS_POSTGRES = (
     ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups",
      "env", "HOME=/nonexistent"] if IS_ROOT else []

@@ -1,10 +1,12 @@
 #!/usr/bin/python3 -B
 """Runs the tests, several classes at a time: each class has deployments of its own.
 
-usage: run.py [--jobs N] [--report FILE] [--citus] [--shuffle SEED] [MODULE[.CLASS]...]
+usage: run.py [--jobs N] [--report FILE] [--citus] [--postgresql DIR] [--pooler KIND]
+              [--shuffle SEED] [MODULE[.CLASS]...]
 
 With --citus, each deployment has a database that is distributed over two nodes of Citus, which must
-be installed. With --shuffle, the tests of a class run in an order that follows from the seed. The
+be installed. With --postgresql, they run on the PostgreSQL whose programs are in DIR. With
+--pooler, dossierd connects through PgBouncer; KIND is the value of its setting. With --shuffle, the tests of a class run in an order that follows from the seed. The
 output of a class is printed when the class ends. The last line counts the tests that passed and
 failed. The report has both numbers, and the classes with failures. Beside it, FILE.failed has the ends
 of their outputs.
@@ -101,11 +103,17 @@ def main():
     parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) * 2 + 1))
     parser.add_argument("--report", type=os.path.abspath)
     parser.add_argument("--citus", action="store_true")
+    parser.add_argument("--postgresql", metavar="DIR", type=os.path.abspath)
+    parser.add_argument("--pooler", choices=["prepared", "unprepared"])
     parser.add_argument("--shuffle", metavar="SEED")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.chdir(HERE)
     sys.path.insert(0, str(HERE))
+    if options.postgresql:
+        os.environ["DOSSIER_TEST_POSTGRESQL"] = options.postgresql
+    if options.pooler:
+        os.environ["DOSSIER_TEST_POOLER"] = options.pooler
     from cluster import CITUS, TEMPLATE, template
     if options.citus:
         os.environ[CITUS] = "1"

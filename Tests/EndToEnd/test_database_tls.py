@@ -9,11 +9,12 @@ import unittest
 
 from cases import Case
 from deployment import Deployment
-from machine import BUILD, IS_ROOT, ROOT, SERVER_USER
+from machine import BUILD, HAS_TLS, IS_ROOT, ROOT, SERVER_USER
 
 ACT_AS = ROOT / "deploy/debian/act-as"
 
 
+@unittest.skipUnless(HAS_TLS, "this PostgreSQL was built without TLS")
 class DatabaseTLS(Case):
     @classmethod
     def setUpClass(cls):

@@ -226,7 +226,7 @@ class AtTheStart(Case):
         pooler.mkdir()
         for mode, ignored, words in [
             (mode, *row) for mode in ["session", "transaction", "statement"]
-            for row in [("", "PgBouncer is not supported"), ("options", "not ready: pooler: ")]
+            for row in [("", "for PgBouncer, set `pooler`"), ("options", "not ready: pooler: ")]
         ]:
             with self.subTest(mode=mode, ignored=ignored):
                 (pooler / "ini").write_text(

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -16,19 +17,28 @@ class CopiedDeployment(Deployment):
     """A deployment on a PostgreSQL whose files a test can remove."""
 
     def __init__(self, folder):
-        self.tools = folder / "usr/lib/postgresql/15/bin"
-        self.tools.mkdir(parents=True)
+        def own(option):
+            path = subprocess.run(
+                [TOOLS / "pg_config", option], check=True, capture_output=True, text=True).stdout
+            return pathlib.Path(path.strip())
+
         # PostgreSQL finds its other files relative to its program.
+        root = pathlib.Path(os.path.commonpath([own("--bindir"), own("--sharedir"), own("--pkglibdir")]))
+        self.tools = folder / own("--bindir").relative_to(root)
+        self.tools.mkdir(parents=True)
         for name in ["postgres", "pg_ctl", "initdb"]:
             shutil.copy2(TOOLS / name, self.tools)
-        self.libraries = self.tools.parent / "lib"
+        share = folder / own("--sharedir").relative_to(root)
+        share.parent.mkdir(parents=True, exist_ok=True)
+        share.symlink_to(own("--sharedir"))
+        self.installed = own("--pkglibdir")
+        self.libraries = folder / self.installed.relative_to(root)
         self.put_libraries()
-        (folder / "usr/share/postgresql").mkdir(parents=True)
-        (folder / "usr/share/postgresql/15").symlink_to("/usr/share/postgresql/15")
         super().__init__()
 
     def put_libraries(self):
-        self.libraries.symlink_to(TOOLS.parent / "lib")
+        self.libraries.parent.mkdir(parents=True, exist_ok=True)
+        self.libraries.symlink_to(self.installed)
 
 
 class Upgraded(test_readiness.Reasons):

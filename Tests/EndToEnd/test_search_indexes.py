@@ -7,7 +7,7 @@ import unittest
 import urllib.parse
 
 from asking import JSON, MERGE, PATCH
-from machine import BUILD, wait_until
+from machine import BUILD, TOOLS, wait_until
 from test_search import SearchCase
 
 
@@ -255,7 +255,7 @@ class Indexes(SearchCase):
 
     def test_a_search_that_takes_too_long_is_ended_and_delays_no_profile(self):
         lock = subprocess.Popen(
-            ["/usr/lib/postgresql/15/bin/psql", "-h", self.site.folder, "-U", "owner", "-d", "dossier",
+            [TOOLS / "psql", "-h", self.site.folder, "-U", "owner", "-d", "dossier",
              "-c", "begin; lock table search_values in access exclusive mode; "
              "select pg_sleep(100000)"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

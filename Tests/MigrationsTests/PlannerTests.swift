@@ -65,6 +65,32 @@ import Testing
     }
   }
 
+  @Test func `a former text of a file counts as applied`() throws {
+    func migration(_ marker: String) throws -> Migration {
+      try Migration(
+        file: "0001_m.sql",
+        text: """
+          -- migrate: formerly 0123
+          \(marker)
+          -- migrate: up
+          select 1;
+          -- migrate: down
+          """)
+    }
+    let former = Ledger(
+      schema: "public", entries: [Ledger.Entry(version: 1, name: "m", checksum: "4567")]
+    )
+    let other = try migration("--")
+    #expect(throws: MigrationError.edited(file: "0001_m.sql")) {
+      try Planner([other], former).steps(to: .latest)
+    }
+    #expect(Status.all([other], former).map(\.state) == [.edited])
+    let known = try migration("-- migrate: formerly 4567")
+    #expect(try Planner([known], former).steps(to: .latest).isEmpty)
+    #expect(Status.all([known], former).map(\.state) == [.applied])
+    #expect(known.checksum == other.checksum)
+  }
+
   @Test func `an interrupted migration is completed first`() throws {
     let all = try [PlannerTests.migration(1), PlannerTests.migration(2, alone: true)]
     let half = Planner(all, PlannerTests.ledger([all[0]], interrupted: 2))

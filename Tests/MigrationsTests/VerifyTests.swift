@@ -45,7 +45,7 @@ import Testing
       (
         "update pg_index set indisvalid = false where indexrelid = 'a_by_word'::regclass", "invalid"
       ),
-      ("create or replace view seen as select id, word from a where id > 3", "(a.id > 3)"),
+      ("create or replace view seen as select id, word from a where id > 3", "id > 3)"),
       (
         "create or replace function parsed(n int) returns int language sql immutable return n + 2",
         "+ RETURN (n + 2)"

@@ -1,7 +1,9 @@
 """The older version from which the upgrade test starts."""
 
+import hashlib
 import os
 import pathlib
+import re
 import subprocess
 
 from writing import ROOT
@@ -19,17 +21,27 @@ def version():
     """Returns the commit of the last release, else the oldest commit that can be upgraded from.
 
     Without a release, files of migrations may still change. So that commit is the oldest from which
-    on all commits have only files that are here unchanged.
+    on all commits have only files that are here unchanged, or that name the former text.
     """
     if commits := released():
         return commits[-1]
     present = migrations("HEAD")
     found = None
     for commit in git("rev-list", "--first-parent", "HEAD").split():
-        if not migrations(commit).items() <= present.items():
+        if not all(is_known(*file, present) for file in migrations(commit).items()):
             break
         found = commit
     return found
+
+
+def is_known(name, content, present):
+    """Returns whether a file is unchanged, or the present one names its text as a former one."""
+    if present.get(name) == content:
+        return True
+    parts = re.split("^-- migrate: (?:up|down)\n", git("cat-file", "blob", content), flags=re.MULTILINE)
+    # The reader of migrations ends each line, also the empty one at the end.
+    former = hashlib.sha256(("".join(parts[1:]) + "\n").encode()).hexdigest()
+    return name in present and f"-- migrate: formerly {former}\n" in git("cat-file", "blob", present[name])
 
 
 def released():

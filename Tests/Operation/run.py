@@ -38,6 +38,7 @@ INPUTS = {
     "test_backup": ["deploy/backup", "deploy/README.md", *COMMON],
     "test_restore": [*PROGRAMS, "migrations", *COMMON],
     "test_upgrade": [*PROGRAMS, "migrations", "deploy/releases", "Tests/Operation/older.py", *COMMON],
+    "test_postgresql": [*PROGRAMS, "migrations", "deploy/README.md", "Tests/Operation/guide.py", *COMMON],
     "test_failover": [*PROGRAMS, *COMMON],
     "test_high_availability": [*PROGRAMS, "deploy/ha", "Tests/Operation/high_availability.py", *COMMON],
     "test_hosts": [*CITUS, "Tests/Operation/hosts.py"],

@@ -69,13 +69,16 @@ package final class TestCluster: Sendable {
 
   /// Returns the path of a program of the newest installed PostgreSQL.
   ///
+  /// `DOSSIER_TEST_POSTGRESQL` names the folder of another one.
   /// - Throws: `TestClusterError` if PostgreSQL is missing.
   package static func tool(_ name: String) throws(TestClusterError) -> String {
     let root = "/usr/lib/postgresql"
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    let environment = ProcessInfo.processInfo.environment
     let folders =
-      versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(root)/\($0)/bin" }
-      + (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+      (environment["DOSSIER_TEST_POSTGRESQL"].map { [$0] } ?? [])
+      + versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(root)/\($0)/bin" }
+      + (environment["PATH"] ?? "").split(separator: ":").map(String.init)
     guard let folder = folders.first(where: { access("\($0)/\(name)", X_OK) == 0 }) else {
       throw TestClusterError(reason: "PostgreSQL is not installed: there is no \(name)")
     }

@@ -57,6 +57,26 @@ package import Runtime
     }
   }
 
+  /// Returns the reason why the settings of sessions are not as the statements need; nil if they are.
+  private func poolerFault(_ server: ServerState) async throws(DatabaseError) -> String? {
+    guard database.pooler != .none else {
+      return server.hasOurSettings
+        ? nil
+        : "the connection settings do not reach PostgreSQL: `database` must name PostgreSQL, or "
+          + "`pooler` must be set"
+    }
+    let needed = database.sessionSettings
+    let names = TextArray(needed.map(\.name))
+    let found = try await database.read(ReadinessQueries.settings, names)
+    let wrong = needed.filter { setting in
+      found.first { $0.name == setting.name }.map { !setting.accepts($0.value) } ?? true
+    }
+    guard !wrong.isEmpty else { return nil }
+    let statements = wrong.map { "alter role \(server.role) set \($0.name) = '\($0.value)'" }
+    return "the pooler's sessions need other settings; let a superuser execute, and then reconnect "
+      + "the pooler: " + statements.joined(separator: "; ")
+  }
+
   /// Returns more facts about the server; nil if it does not respond.
   package func facts() async -> ServerFacts? {
     try? await database.read(ReadinessQueries.facts).first
@@ -89,13 +109,7 @@ package import Runtime
   private func found() async throws(DatabaseError) -> Fault? {
     guard let server = try await database.read(ReadinessQueries.server).first else { return nil }
     database.beforeCommit = server.hasCitus ? DistributionQueries.twoPhases : nil
-    guard server.hasTimeout else {
-      return Fault(
-        check: .pooler,
-        reason: "the connection settings do not reach PostgreSQL: `database` must name PostgreSQL, "
-          + "not PgBouncer"
-      )
-    }
+    if let reason = try await poolerFault(server) { return Fault(check: .pooler, reason: reason) }
     if server.isReadOnly {
       return Fault(
         check: .readOnly,
@@ -159,8 +173,8 @@ extension DatabaseState {
 
 /// The state of the server, and the privileges of our role.
 struct ServerState: RowDecodable {
-  /// Whether it enforces the statement timeout that every connection of ours requests.
-  let hasTimeout: Bool
+  /// Whether the session has the settings that every connection of ours requests.
+  let hasOurSettings: Bool
   let isReadOnly: Bool
   let hasLedger: Bool
   let role: String
@@ -170,12 +184,23 @@ struct ServerState: RowDecodable {
   let forbiddenTable: String?
 
   init(from row: Row) throws(DatabaseError) {
-    hasTimeout = try row.bool(0)
+    hasOurSettings = try row.bool(0)
     isReadOnly = try row.bool(1)
     hasLedger = try row.bool(2)
     role = try row.text(3)
     hasCitus = try row.bool(4)
     forbiddenTable = row.text(ifAny: 5)
+  }
+}
+
+/// A setting of the session, in its own unit.
+struct ServerSetting: RowDecodable {
+  let name: String
+  let value: String
+
+  init(from row: Row) throws(DatabaseError) {
+    name = try row.text(0)
+    value = try row.text(1)
   }
 }
 
@@ -199,7 +224,7 @@ package enum ReadinessQueries {
   static let server = Statement<ServerState>(
     "readiness.server",
     """
-    select current_setting('statement_timeout') <> '0',
+    select current_setting('statement_timeout') <> '0' and current_setting('enable_seqscan') = 'off',
       current_setting('transaction_read_only')::boolean,
       coalesce(has_table_privilege(to_regclass('schema_migrations'), 'select'), false),
       current_user::text, to_regclass('pg_catalog.pg_dist_partition') is not null,
@@ -209,6 +234,13 @@ package enum ReadinessQueries {
           and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
             and (c.relname = 'audit' or has_table_privilege(c.oid, 'update')
               and has_table_privilege(c.oid, 'delete'))))
+    """)
+
+  /// Returns the settings of the session in their own units.
+  static let settings = Statement<ServerSetting, TextArray>(
+    "readiness.settings",
+    """
+    select lower(name), setting from pg_settings where lower(name) = any($1)
     """)
 
   /// Returns the newest migration that is complete, as are all before it.
