@@ -23,11 +23,13 @@ class Types(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run = self.tsc("--allowJs", "--checkJs", "--noEmit", "false", "--declaration",
                            "--emitDeclarationOnly", "--outDir", folder, WEB / "dossier.js",
-                           WEB / "dossier-redirect.js", WEB / "dossier-changes.js")
+                           WEB / "dossier-redirect.js", WEB / "dossier-changes.js",
+                           WEB / "dossier-passkeys.js")
             self.assertEqual(run.returncode, 0, run.stdout)
             folder = pathlib.Path(folder)
             for name, source in [("dossier", "source"), ("dossier-redirect", "source-redirect"),
-                                 ("dossier-changes", "source-changes")]:
+                                 ("dossier-changes", "source-changes"),
+                                 ("dossier-passkeys", "source-passkeys")]:
                 (folder / f"{name}.d.ts").rename(folder / f"{source}.d.ts")
                 (folder / f"{name}.d.ts").write_text((WEB / f"{name}.d.ts").read_text())
             (folder / "check.ts").write_text(text)
@@ -46,6 +48,8 @@ class Types(unittest.TestCase):
         const redirect: typeof import("./source-redirect") = {} as typeof import("./dossier-redirect");
         const changes: typeof import("./source-changes") = {} as typeof import("./dossier-changes");
         const alike: typeof import("./dossier-changes") = {} as typeof import("./source-changes");
+        const passkeys: typeof import("./source-passkeys") = {} as typeof import("./dossier-passkeys");
+        const equal: typeof import("./dossier-passkeys") = {} as typeof import("./source-passkeys");
         const same: typeof import("./dossier-redirect") = {} as typeof import("./source-redirect");
         """
 
