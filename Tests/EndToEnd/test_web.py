@@ -78,11 +78,11 @@ class Stories(PageCase):
 
     def walk(self, device):
         self.open(device)
-        self.assertEqual(self.browser.find("#said").text, "No user is signed in here.")
+        self.assertEqual(self.browser.text("#said"), "No user is signed in here.")
         # A guest stores data …
         self.click("#anonymous")
         ada = self.me()
-        self.assertIn("(guest)", self.browser.find("#me").text)
+        self.assertIn("(guest)", self.browser.text("#me"))
         self.submit("document", "[value=merge]", patch='{"theme": "dark"}')
         self.browser.choose("#document [name=which]", "customData")
         self.submit("document", "[value=merge]", patch='{"level": 7}')
@@ -90,9 +90,9 @@ class Stories(PageCase):
         # … gets one, and is the same user with the same data.
         self.assertIn("Linked", self.enter_as("link", f"ada-{device}@example.com"))
         self.assertEqual(self.me(), ada)
-        self.assertNotIn("(guest)", self.browser.find("#me").text)
+        self.assertNotIn("(guest)", self.browser.text("#me"))
         self.click("#document button[value=read]")
-        self.assertEqual(self.browser.find("#stored").text, '{"level":7} in version 1')
+        self.assertEqual(self.browser.text("#stored"), '{"level":7} in version 1')
         # The page shows the profile and the picture of the server.
         self.submit("profile", "", name="Ada")
         with tempfile.NamedTemporaryFile(suffix=".png") as file:
@@ -110,9 +110,9 @@ class Stories(PageCase):
         self.quiet()
         self.assertIn("version_conflict", self.submit("property", "[value=save]", value="green"))
         self.quiet("409")
-        self.assertIn('"blue"', self.browser.find("#conflict p").text)
+        self.assertIn('"blue"', self.browser.text("#conflict p"))
         self.assertEqual(self.click("#conflict button[value=new]"), "Yours is stored.")
-        self.assertEqual(self.browser.find("#version").text, "version 3")
+        self.assertEqual(self.browser.text("#version"), "version 3")
         self.change_elsewhere(f"ada-{device}@example.com", "colour", "white")
         self.submit("property", "[value=save]", value="black")
         self.quiet("409")
@@ -142,13 +142,13 @@ class Stories(PageCase):
         self.wait_for_one_refresh(before)
         # A page that is opened again knows its user.
         self.open(device)
-        self.assertEqual(self.browser.find("#said").text, "Welcome back.")
+        self.assertEqual(self.browser.text("#said"), "Welcome back.")
         self.assertEqual(self.me(), ada)
         # The last user leaves, which is no error.
         self.ask(ada, "Forget")
         self.assertFalse(self.browser.find("#me").is_displayed())
         self.open(device)
-        self.assertEqual(self.browser.find("#said").text, "No user is signed in here.")
+        self.assertEqual(self.browser.text("#said"), "No user is signed in here.")
         self.quiet()
 
     def change_elsewhere(self, email, key, value):
