@@ -443,8 +443,8 @@ let package = Package(
         "Federation",
         "Localization", "Records",
 
-        "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "HostedPages", "JSON", "OpenID",
-        "Pages", "Passkeys", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
+        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "HostedPages", "JSON",
+        "OpenID", "Pages", "Passkeys", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
       ],
       swiftSettings: domain
     ),

@@ -20,8 +20,8 @@ package import WireKit
 @EventLoop package enum AccountRoutes {
   package nonisolated static let routes =
     StartPage.routes + overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
-    + AuthenticatorPages.routes + PasskeyPages.routes + SessionPages.routes + IdentityPages.routes
-    + LinkPages.routes + SupportPages.routes
+    + AuthenticatorPages.routes + PasskeyPages.routes + SessionPages.routes + UndoPages.routes
+    + IdentityPages.routes + LinkPages.routes + SupportPages.routes
     + ApplicationPages.routes + ConfirmationPages.routes + ServiceConfirmationPages.routes
     + SwitchPages.routes + DeletionPages.routes
 

@@ -1,3 +1,4 @@
+import Documents
 import Encoding
 import EventLoop
 import HTTP
@@ -34,7 +35,14 @@ import WireKit
   ]
 
   private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
-    let sessions = try await AccountSessions.list(of: visit.user, visit.context)
+    var batch = ReadBatch()
+    let readSessions = AccountSessions.addList(of: visit.user, to: &batch, visit.context)
+    let keepsVersions = visit.app.documentSettings.versionsKept > 0
+    let readWriters =
+      keepsVersions ? SessionUndo.addWriters(of: visit.user, to: &batch, visit.context) : nil
+    let results = try await visit.context.read(batch)
+    let sessions = try readSessions(results)
+    let writers = try readWriters?(results) ?? []
     let own = visit.browserUser.session
     let shown = sessions.map { session in
       let agent = session.agent.map(BrowserName.init)
@@ -46,6 +54,7 @@ import WireKit
         time: CalendarTime(session.usedAt),
         isUsed: used > session.createdAt.microseconds,
         isCurrent: session.id == own,
+        undos: undos(of: ([session] + session.ofClients).filter { writers.contains($0.id) }),
         end: session.id == own
           ? nil
           : session.isOfSupport
@@ -58,6 +67,13 @@ import WireKit
         shown, endOthers: shown.count > 1 ? visit.target(othersPath) : nil, back: .account
       )
     )
+  }
+
+  /// Returns the undos of sessions that have written documents.
+  private static func undos(of writers: [AccountSession]) -> [SessionDescription.Undo] {
+    writers.map { session in
+      .init(of: writers.count > 1 ? session.client : nil, UndoPages.path(of: session.id))
+    }
   }
 }
 

@@ -11,7 +11,7 @@ package struct DocumentSettings: HidingParts {
   private let readableCustomData: MemberSelection
   private let writableCustomData: MemberSelection
   /// How many versions of each document are kept; 0 for none.
-  let versionsKept: Int
+  package let versionsKept: Int
 
   package init(_ read: inout RecordReader) {
     propertyStringLength = read.number(

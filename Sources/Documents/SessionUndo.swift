@@ -43,6 +43,16 @@ package import Runtime
     return undos
   }
 
+  /// Adds a read of the sessions that have written stored versions to a batch.
+  ///
+  /// - Returns: a function that returns the sessions, also those that have ended.
+  package static func addWriters(
+    of user: UserID, to batch: inout ReadBatch, _ context: RequestContext
+  ) -> BatchRead<Set<SessionID>> {
+    let place = batch.add(SessionUndoQueries.writers, user, context.principal)
+    return { (results) throws(Failure) in Set(try results.rows(place, as: SessionID.self)) }
+  }
+
   /// One document to undo.
   package struct Choice: Sendable {
     package let kind: DocumentKind
@@ -303,6 +313,18 @@ enum SessionUndoQueries {
     left join documents d on d.user_id = $1 and d.kind = v.kind
     where \(.isAuthorized)
     order by v.kind, v.version
+    """)
+
+  /// Returns the sessions that the stored versions of a user name.
+  ///
+  /// Served by the primary keys: an app keeps at most 100 versions of each document.
+  static let writers = Statement<SessionID, UserID, Principal>(
+    "session_undo.writers",
+    """
+    select distinct v.session_id
+    from users c
+    join document_versions v on v.user_id = $1 and v.session_id is not null
+    where \(.isAuthorized)
     """)
 
   /// Returns the versions of `$4` that are not too long, and no deletions.

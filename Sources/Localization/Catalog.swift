@@ -83,10 +83,10 @@ package struct Catalog: Sendable {
       if case .count(let count) = argument { count } else { nil }
     }.first
     guard let template = template(of: key, for: count) else { return [.words(key.rawValue)] }
-    return template.pieces.map { piece in
+    return template.pieces.flatMap { piece -> [TextPart] in
       switch piece {
-      case .words(let words): .words(words)
-      case .placeholder(let name): arguments[name].map(part) ?? .words("{{\(name)}}")
+      case .words(let words): [.words(words)]
+      case .placeholder(let name): arguments[name].map(parts(of:)) ?? [.words("{{\(name)}}")]
       }
     }
   }
@@ -96,13 +96,14 @@ package struct Catalog: Sendable {
     parts(of: key, arguments).map(\.text).joined()
   }
 
-  private func part(_ argument: Text.Argument) -> TextPart {
+  private func parts(of argument: Text.Argument) -> [TextPart] {
     switch argument {
-    case .name(let name): .name(name.withoutControls)
-    case .count(let count): .words(String(count))
-    case .day(let day): .words(text(of: day))
-    case .time(let time): .words(text(of: time))
-    case .wait(let duration): .words(text(of: duration))
+    case .name(let name), .text(.name(let name)): [.name(name.withoutControls)]
+    case .count(let count): [.words(String(count))]
+    case .day(let day): [.words(text(of: day))]
+    case .time(let time): [.words(text(of: time))]
+    case .wait(let duration): [.words(text(of: duration))]
+    case .text(.message(let key, let arguments)): parts(of: key, arguments)
     }
   }
 

@@ -66,6 +66,11 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case sessions, sessionCount, identities, identityCount, applications, applicationCount
   case sessionsIntroduction, lastUse, signedInOn, usedByClients, unknownDevice, thisDevice,
     endOtherSessions
+  case undoChanges, undoChangesOf, undoSession, undoSessionText, settingsDocument, appDocument,
+    undoneValue, undoneRemoval, undoneReturn, keptValue, undoneMore, undoneManyMore, undoConflicts,
+    undoNotWritable, undoDeletion, undoCreation, undoHistoryGone, undoTooLarge, undoMismatch,
+    undoIncomplete, undoNothing, undoTheseChanges
+  case valueYes, valueNo, valueEmpty, valueEntries
   case identitiesIntroduction, linkedOn, unlink, applicationsIntroduction, grantedOn
   case link, linkAccount
   case support, supportText, supportIntroduction, supportCodeUse, createSupportCode,
@@ -91,7 +96,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case confirmIdentity, confirmIdentityIntroduction, confirmIdentityToClient, useOtherMethod
   // Reports of changes.
   case changesSaved, addressChanged, passwordChanged, sessionEnded, otherSessionsEnded,
-    identityLinked,
+    changesUndone, identityLinked,
     identityUnlinked, applicationRemoved, authenticatorTurnedOn,
     authenticatorTurnedOff, passkeyAdded, passkeyRemoved
   // Hand-over.
@@ -173,17 +178,20 @@ extension MessageKey {
       ["time"]
     case .backToClient, .signInToClient, .signUpToClient, .consent, .confirmApplication,
       .confirmApplicationIntroduction, .removeApplicationText, .confirmIdentityToClient,
-      .handOverToClient, .unregisteredRedirectText:
+      .handOverToClient, .unregisteredRedirectText, .undoChangesOf:
       ["client"]
     case .newPasswordHint, .code, .recoveryCodesLeft, .sessionCount, .passkeyCount, .passkeysLeft,
       .identityCount,
       .applicationCount, .codeMalformed, .mailCodeTries, .passwordShort, .waitSeconds,
-      .waitMinutes, .waitHours, .waitDays:
+      .waitMinutes, .waitHours, .waitDays, .undoneMore, .undoneManyMore, .valueEntries:
       ["count"]
     case .codeSent, .codeSentToYou, .resetSent, .verificationSent, .confirmAddressIntroduction,
       .restoreAddressIntroduction, .changeAddressIntroduction, .typeAddress:
       ["email"]
     case .consentTarget: ["target"]
+    case .undoneValue: ["name", "now", "after"]
+    case .undoneRemoval, .keptValue: ["name", "now"]
+    case .undoneReturn: ["name", "after"]
     case .usedByClients: ["clients"]
     case .linkedOn, .grantedOn, .passkeyMadeOn: ["day"]
     case .linkIdentityText, .unlinkIdentityText, .issuerLoginMethod, .continueWith, .signedInWith,

@@ -20,6 +20,8 @@ package enum Text: Sendable, Equatable {
     case time(CalendarTime)
     /// A time to wait, rounded up.
     case wait(Duration)
+    /// Another text, such as a value that is a word of the catalog or a name.
+    case text(Text)
 
     /// Returns an address, with the domain in the form that people read.
     package static func address(_ email: String) -> Argument {

@@ -140,7 +140,9 @@ enum ClientCalls {
   /// The calls of functions of other modules of the client.
   static let functions = [
     "GET /v1/me/events":
-      #"const stop = onChange(dossier, ["metadata"], (changed) => console.log(changed))"#
+      #"const stop = onChange(dossier, ["metadata"], (changed) => console.log(changed))"#,
+    "POST /v1/login/passkey": "await signInWithPasskey(dossier)",
+    "POST /v1/me/passkeys": #"await addPasskey(dossier, { name: "Ada's phone" })"#,
   ]
 
   static let all: [String: String] = [
@@ -149,8 +151,6 @@ enum ClientCalls {
     "POST /v1/login/password": #"signIn("ada@example.org", "correct horse battery")"#,
     "POST /v1/login/jwt": #"signInWithToken("\#(Example.issuerToken)")"#,
     "POST /v1/login/api-key": #"signInWithKey("\#(Example.keyOfUser)")"#,
-    "POST /v1/login/passkey": "signInWithPasskey()",
-    "POST /v1/me/passkeys": #"addPasskey({ name: "Ada's phone" })"#,
     "POST /v1/reauthenticate":
       #"reauthenticate({ provider: "password", password: "correct horse battery" })"#,
     "POST /v1/logout": "signOut()",
@@ -168,6 +168,9 @@ enum ClientCalls {
     "POST /v1/password/reset": #"resetPassword("\#(Example.reset)", "another horse battery")"#,
     "POST /v1/password/change":
       #"changePassword("correct horse battery", "another horse battery")"#,
+    "GET /v1/me/sessions/{session}/changes": #"sessionChanges("\#(Example.session)")"#,
+    "POST /v1/me/sessions/{session}/undo":
+      #"undoSession("\#(Example.session)", { metadata: { version: 4 } })"#,
     "GET /v1/device": "users()",
     "PUT /v1/device/active": #"switchTo("\#(Example.grace)")"#,
     "POST /v1/device/users/{user}/logout": #"signOut("\#(Example.ada)")"#,

@@ -96,6 +96,19 @@ class Browser:
     def find(self, selector):
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
+    def text(self, selector="body"):
+        """Returns the text of an element, once the page has it and does not change while it is read."""
+        return self.wait(lambda: [self.find(selector).text], selector)[0]
+
+    def press(self, label):
+        """Presses the button, or follows the link, with a label, once the page has it."""
+        def is_pressed():
+            found = [item for item in self.all("button, a") if item.text.strip() == label]
+            if found:
+                found[0].click()
+            return bool(found)
+        self.wait(is_pressed, label)
+
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 

@@ -22,7 +22,7 @@ class Visit:
 
     def shows(self, words):
         self.browser.wait(
-            lambda: self.browser.has("#status") and self.browser.find("#status").text == words, words)
+            lambda: self.browser.has("#status") and self.browser.text("#status") == words, words)
 
     def fill(self, name, value):
         self.browser.wait(lambda: self.browser.has(f"#{name}:not([readonly])"), name)

@@ -17,7 +17,7 @@ class Accessible(WebCase):
 
     def test_the_sample_page(self):
         self.browser.open(f"{self.pages.origin}/?server={self.server}")
-        self.browser.wait(lambda: "No user" in self.browser.find("#said").text, "the page")
+        self.browser.wait(lambda: "No user" in self.browser.text("#said"), "the page")
         self.check()
 
     def test_the_sample_page_that_asks_for_a_password(self):
@@ -32,7 +32,7 @@ class Accessible(WebCase):
         self.browser.script("document.getElementById('conflict').hidden = false;"
                             "document.querySelector('#conflict p').textContent = 'Somebody else did.'")
         self.browser.find("#property [value=read]").click()
-        self.browser.wait(lambda: "not_found" in self.browser.find("#said").text, "a refusal")
+        self.browser.wait(lambda: "not_found" in self.browser.text("#said"), "a refusal")
         self.check()
 
 

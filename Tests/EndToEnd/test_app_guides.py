@@ -188,24 +188,19 @@ class AppCase(GuideCase):
         self.email = self.own_email()
 
     def text(self):
-        return self.browser.find("body").text
+        return self.browser.text()
 
     def waits(self, words):
         """Waits until the page shows words."""
-        def shows():
-            found = self.browser.all("body")
-            return found and words in found[0].text
         try:
-            self.browser.wait(shows, words)
+            self.browser.wait(lambda: words in self.text(), words)
         except Exception as error:
             output = self.folder / "output"
             raise AssertionError(
                 self.text() + (output.read_text() if output.exists() else "")) from error
 
     def press(self, label):
-        found = [item for item in self.browser.all("button, a") if item.text.strip() == label]
-        self.assertTrue(found, (label, self.text()))
-        found[0].click()
+        self.browser.press(label)
 
     def fill(self, **fields):
         for name, value in fields.items():

@@ -71,7 +71,7 @@ class App:
         self.case.sheet(f"/v2/logout?{query}")
         if is_asked:
             self.case.shown("Sign out of Dossier?")
-            next(item for item in self.case.browser.all("button") if item.text == "Sign out").click()
+            self.case.browser.press("Sign out")
         self.case.assertEqual(self.case.redirect_parameters(self.redirect), {})
         self.credentials = self.user = None
 
@@ -175,15 +175,15 @@ class Tutorial(OpenIDCase, BrowserCase):
 
     def shown(self, heading):
         def is_shown():
-            return self.browser.has("h1") and self.browser.find("h1").text == heading
+            return self.browser.has("h1") and self.browser.text("h1") == heading
         self.browser.wait(is_shown, heading)
 
     def accept(self):
         self.shown("iOS SwiftUI Metadata wants access to your Dossier account")
-        text = self.browser.find("main").text
+        text = self.browser.text("main")
         for words in [self.email, "Read your profile and metadata", "Change your metadata"]:
             self.assertIn(words, text)
-        next(item for item in self.browser.all("button") if item.text == "Allow").click()
+        self.browser.press("Allow")
 
     def enter_and_accept(self):
         self.enter()
@@ -277,7 +277,7 @@ class Tutorial(OpenIDCase, BrowserCase):
 
     def confirm(self):
         self.shown("Are you signing in to iOS SwiftUI Metadata?")
-        next(item for item in self.browser.all("button") if item.text == "Continue").click()
+        self.browser.press("Continue")
 
     def test_the_user_declines(self):
         self.new_user()
@@ -286,7 +286,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         self.sheet(party.path)
         self.enter()
         self.shown("iOS SwiftUI Metadata wants access to your Dossier account")
-        next(item for item in self.browser.all("button") if item.text == "Deny").click()
+        self.browser.press("Deny")
         answer = self.redirect_parameters(self.app.redirect)
         self.assertEqual((answer["error"], answer["state"]),
                          ("access_denied", party.parameters["state"]))

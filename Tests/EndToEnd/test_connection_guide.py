@@ -180,8 +180,8 @@ class Demo(DemoCase):
         self.fill(password=self.PASSWORD)
         self.press("button[value=allow]")
         self.status("You're signed in.")
-        self.assertEqual(self.browser.find("#name").text, "Grace Hopper")
-        self.assertEqual(self.browser.find("#email").text, email)
+        self.assertEqual(self.browser.text("#name"), "Grace Hopper")
+        self.assertEqual(self.browser.text("#email"), email)
 
 
 if __name__ == "__main__":

@@ -163,7 +163,7 @@ class Redirects(ConnectionBrowserCase):
         if self.heading() != SIGN_IN:
             self.press("Use another account")
         marked = [item.text for item in self.browser.all("a") if "Last used" in item.text]
-        self.assertEqual(len(marked), 1, self.browser.find("main").text)
+        self.assertEqual(len(marked), 1, self.browser.text("main"))
         self.assertIn("upstream", marked[0])
 
     def test_back_from_the_issuer(self):
@@ -268,7 +268,7 @@ class Redirects(ConnectionBrowserCase):
         self.browser.wait(lambda: self.browser.driver.current_url.split("?")[0].endswith(
             "/account/identities"),
                           "the account page")
-        self.assertIn("upstream", self.browser.find("main").text)
+        self.assertIn("upstream", self.browser.text("main"))
         self.assertTrue(self.owner(self.upstream))
         self.silent()
 
@@ -333,7 +333,7 @@ class Popups(ConnectionBrowserCase):
         self.browser.evaluate(OPENER, self.server, f"{self.origin}/handled.html", user.access)
         self.popup(opener)
         self.browser.wait(lambda: self.heading() == "Link an account", "the page")
-        text = self.browser.find("main").text
+        text = self.browser.text("main")
         self.assertIn(email, text)
         self.assertIn("Your Google account", text)
         self.assertEqual(len(self.google.asked("authorize")), asked)

@@ -54,7 +54,7 @@ class ConsoleBrowserCase(BrowserCase, ConsoleCase):
             self.browser.type("#link", link)
         self.press("Continue")
         self.assertEqual(self.heading(), "Set up your account")
-        secret = self.browser.find(".key code").text.replace(" ", "").replace("\u00ad", "")
+        secret = self.browser.text(".key code").replace(" ", "").replace("\u00ad", "")
         self.authenticator = Authenticator({"id": "", "uri": "", "secret": secret})
         self.fill(password=PASSWORD, code=self.authenticator.code())
         self.press("Continue")
@@ -85,7 +85,7 @@ class ConsoleBrowserCase(BrowserCase, ConsoleCase):
         self.left(before)
 
     def text(self):
-        return self.browser.find("main").text
+        return self.browser.text("main")
 
     def look(self):
         """Looks at the page in all views."""
@@ -318,7 +318,7 @@ class Views(ConsoleBrowserCase):
         body = self.browser.find("body")
         body.send_keys("?")
         self.browser.wait(lambda: self.browser.has("dialog[open]"), "the list of keys")
-        self.assertIn("Go to the search", self.browser.find("dialog").text)
+        self.assertIn("Go to the search", self.browser.text("dialog"))
         self.browser.find("dialog button").click()
         self.browser.wait(lambda: not self.browser.has("dialog[open]"), "the list is closed")
         self.browser.find("body").send_keys("/")
@@ -340,7 +340,7 @@ class Views(ConsoleBrowserCase):
         self.browser.find("#link").send_keys(link)
         self.browser.find("main button").click()
         self.browser.wait(lambda: self.browser.all("#code"), "the set-up")
-        secret = self.browser.find(".key code").text.replace(" ", "")
+        secret = self.browser.text(".key code").replace(" ", "")
         factor = Authenticator({"id": "", "uri": "", "secret": secret})
         self.browser.find("#password").send_keys(PASSWORD)
         self.browser.find("#code").send_keys(factor.code())
@@ -355,7 +355,7 @@ class Views(ConsoleBrowserCase):
         email = self.own_email()
         self.browser.find("#email").send_keys(email, Keys.ENTER)
         self.browser.wait(lambda: self.browser.all(".notice.success"), "the new user")
-        self.assertIn(email, self.browser.find("h1").text)
+        self.assertIn(email, self.browser.text("h1"))
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ class Browser(ConsoleBrowserCase, JobCase):
         self.look()
         self.press("Block")
         # The page loads itself again until the job has ended.
-        self.browser.wait(lambda: "Done" in self.browser.find(".tag").text, "the end of the job")
+        self.browser.wait(lambda: "Done" in self.browser.text(".tag"), "the end of the job")
         self.assertEqual(self.count("name = 'Chromium' and blocked_at is not null"), 55)
         self.look()
         # Two chosen users.
@@ -136,7 +136,7 @@ class Browser(ConsoleBrowserCase, JobCase):
         self.press("Selected users")
         self.assertIn("2 users", self.text())
         self.press("Unblock")
-        self.browser.wait(lambda: "Done" in self.browser.find(".tag").text, "the end of the job")
+        self.browser.wait(lambda: "Done" in self.browser.text(".tag"), "the end of the job")
         self.assertEqual(self.count("name = 'Chromium' and blocked_at is null"), 2)
         # An import.
         self.open("/console/default/transfer")
@@ -154,7 +154,7 @@ class Browser(ConsoleBrowserCase, JobCase):
         self.assertIn("Failed", self.text())
         self.assertEqual(self.count("email like 'chromium-%'"), 0)
         self.press("Start the import")
-        self.browser.wait(lambda: self.browser.find(".tag").text == "Done", "the import")
+        self.browser.wait(lambda: self.browser.text(".tag") == "Done", "the import")
         self.assertEqual(self.count("email like 'chromium-%'"), 30)
         self.look()
 

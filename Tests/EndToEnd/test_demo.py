@@ -122,7 +122,7 @@ class Demo(DeviceCase, DemoCase):
         # The field of the address takes the passkey by itself.
         self.press("#sign-in")
         self.status("You're signed in.")
-        self.assertEqual(self.browser.find("#name").text, "ada@example.com")
+        self.assertEqual(self.browser.text("#name"), "ada@example.com")
         self.quiet()
 
     def test_a_page_at_another_port_is_the_same_client(self):
@@ -150,7 +150,7 @@ class Demo(DeviceCase, DemoCase):
     def test_a_user_signs_up_chooses_a_theme_switches_and_signs_out(self):
         self.open("You're signed out.")
         self.sign_up("ada@example.com")
-        self.assertEqual(self.browser.find("#name").text, "ada@example.com")
+        self.assertEqual(self.browser.text("#name"), "ada@example.com")
         self.browser.wait(
             lambda: self.browser.script("return document.images[0].naturalWidth"), "the picture")
         # The account page leads back.
@@ -173,7 +173,7 @@ class Demo(DeviceCase, DemoCase):
         self.press("a[href$='/sign-up']")
         self.fill(email="grace@example.com", new_password=self.PASSWORD)
         self.status("You're signed in.")
-        self.assertEqual(self.browser.find("#name").text, "grace@example.com")
+        self.assertEqual(self.browser.text("#name"), "grace@example.com")
         self.assertEqual(self.scheme(), "light dark")
         self.press("#sign-out")
         self.status("You're signed out.")
@@ -197,7 +197,7 @@ class Demo(DeviceCase, DemoCase):
         self.save("Saved.", note="Buy bread")
         self.browser.driver.switch_to.window(first)
         self.save("Another tab was faster.", note="Buy cheese")
-        self.assertEqual(self.browser.find("#versions").text.split("\n"), [
+        self.assertEqual(self.browser.text("#versions").split("\n"), [
             "Before", "note: Buy milk", "Theirs, stored now", "note: Buy bread",
             "Yours", "note: Buy cheese"])
         self.assertEqual(self.browser.faults_of_views(), [])
@@ -212,7 +212,7 @@ class Demo(DeviceCase, DemoCase):
         # The first tab wants both, and drops one.
         self.browser.driver.switch_to.window(first)
         self.save("Another tab was faster.", theme="dark", note="Buy tea")
-        self.assertIn("theme: light", self.browser.find("#versions").text)
+        self.assertIn("theme: light", self.browser.text("#versions"))
         self.press("#keep-theirs")
         self.status("Saved.")
         self.assertEqual(self.stored(), {"theme": "light", "note": "Buy tea"})

@@ -124,12 +124,12 @@ class Docs(unittest.TestCase):
         ]:
             with self.subTest(typed):
                 self.browser.type("#q", typed)
-                self.browser.wait(lambda: title in self.browser.find("#suggestions").text, title)
+                self.browser.wait(lambda: title in self.browser.text("#suggestions"), title)
                 links = self.browser.script(
                     "return [...document.querySelectorAll('#suggestions a')].map((a) => a.href)")
                 self.assertTrue(any(page in link for link in links), links)
         self.browser.type("#q", "xyzzy")
-        self.browser.wait(lambda: "Nothing here" in self.browser.find("#suggestions").text, "nothing")
+        self.browser.wait(lambda: "Nothing here" in self.browser.text("#suggestions"), "nothing")
         # The page of results, from a page in a folder.
         self.open("reference/index.html")
         self.browser.type("#q", "configuration in files <b>")
@@ -148,7 +148,7 @@ class Docs(unittest.TestCase):
         self.browser.driver.execute_cdp_cmd("Browser.grantPermissions", {
             "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
         self.browser.script("document.querySelector('figure button').click()")
-        self.browser.wait(lambda: self.browser.find("figure button").text == "Copied", "the button")
+        self.browser.wait(lambda: self.browser.text("figure button") == "Copied", "the button")
         copied = self.browser.evaluate("return await navigator.clipboard.readText()")
         self.assertEqual(copied, self.browser.script("return document.querySelector('figure pre').textContent"))
         self.assertIn("podman", copied)
@@ -183,13 +183,13 @@ class Docs(unittest.TestCase):
         self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         try:
             self.open("index.html")
-            text = self.browser.find("body").text
+            text = self.browser.text("body")
             self.assertIn("podman run", text)
             self.browser.find("#contents summary").click()
             self.browser.find('#contents a[href="deploy.html"]').click()
             self.browser.wait(lambda: "deploy.html" in self.browser.driver.current_url, "the guide")
             self.open("search.html?q=x")
-            self.assertIn("needs scripts", self.browser.find("#count").text)
+            self.assertIn("needs scripts", self.browser.text("#count"))
         finally:
             self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 

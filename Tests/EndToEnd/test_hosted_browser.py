@@ -144,7 +144,7 @@ class Looks(LookingCase):
         self.send(email="stranger@example.com")
         for _ in range(4):
             self.send(password="wrong horse")
-        error = self.browser.find(".problem").text
+        error = self.browser.text(".problem")
         self.assertRegex(error, r"^Too many attempts\. Try again in \d+ \w+\.$")
         self.look("Enter your password", error)
         self.browser.driver.delete_all_cookies()
@@ -191,7 +191,7 @@ class Looks(LookingCase):
         self.send(code=self.new_authenticator().code())
         self.assertEqual(self.heading(), "Save your recovery codes")
         self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-        text = self.browser.find("body").text
+        text = self.browser.text("body")
         for code in self.browser.all(".codes code"):
             self.assertIn(code.text, text)
         self.assertIn("Dossier", text)

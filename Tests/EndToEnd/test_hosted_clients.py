@@ -30,7 +30,7 @@ class ClientCase(OpenIDCase, LookingCase):
 
     def click(self, label):
         """Presses a button that leads away from this server."""
-        next(item for item in self.browser.all("button") if item.text == label).click()
+        self.browser.press(label)
 
     def allow(self):
         self.click("Allow")
@@ -48,7 +48,7 @@ class WithScripts(ClientCase):
         self.look("Sign in")
         self.sign_in_here(email)
         self.look("single_page wants access to your Dossier account")
-        text = self.browser.find("main").text
+        text = self.browser.text("main")
         for words in [email, "See your email address", "Read your posts",
                       "Stay connected when you're not using it"]:
             self.assertIn(words, text)
@@ -105,7 +105,7 @@ class WithScripts(ClientCase):
         party.parameters["redirect_uri"] += "x"
         self.open(party.path)
         self.look("Wrong return address")
-        self.assertIn(party.parameters["redirect_uri"], self.browser.find("main").text)
+        self.assertIn(party.parameters["redirect_uri"], self.browser.text("main"))
 
     def test_a_response_by_a_form(self):
         email, _ = self.user()

@@ -61,9 +61,9 @@ class Scripts(BrowserCase):
         self.command("Browser.grantPermissions", origin=self.server,
                      permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
         email = self.sign_up_here(heading="Set up an authenticator app")
-        self.assertIn(email, self.browser.find(".person").text)
+        self.assertIn(email, self.browser.text(".person"))
         factor = self.new_authenticator()
-        key = self.browser.find(".key code").text.replace(" ", "")
+        key = self.browser.text(".key code").replace(" ", "")
         self.button("Copy").click()
         self.browser.wait(lambda: self.browser.all(".key [role=status]")[0].get_property(
             "textContent") == "Copied", "a report")
@@ -101,7 +101,7 @@ class Scripts(BrowserCase):
         zone = lambda: self.browser.find("#zone").get_property("value")
         self.assertEqual(zone(), "Asia/Tokyo")
         self.press("Save")
-        self.assertIn("Asia/Tokyo", self.browser.find("main").text)
+        self.assertIn("Asia/Tokyo", self.browser.text("main"))
         self.command("Emulation.setTimezoneOverride", timezoneId="Europe/Berlin")
         self.open("/account/profile")
         self.assertEqual(zone(), "Asia/Tokyo")

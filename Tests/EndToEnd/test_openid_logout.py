@@ -111,8 +111,26 @@ class DirectLogout(LogoutCase):
             self.assertEqual((page.status, page.location.split("?")[0]),
                              (303, "/oidc/logout/done"), parameters)
 
-    def test_unregistered_targets_get_a_page_and_end_no_session(self):
+    def test_unregistered_targets_end_the_session_and_get_no_redirect(self):
         self.tokens(scope="openid")
+        for client in ["x", "0" * 24, self.disabled["id"], self.foreign["id"], self.spa["id"] + " "]:
+            page = self.logout(client_id=client, returnTo=LOGOUT)
+            self.assertEqual((page.status, page.location), (404, None), client)
+        for query in ["returnTo=%ff", "client_id=a&client_id=b"]:
+            self.assertEqual(self.logout(query=query).status, 400, query)
+        self.assertTrue(self.is_signed_in())
+        # Without a client, any site could have sent the request. So the user is asked.
+        self.shows(self.logout(returnTo="https://evil.example/"), "Sign out of Dossier?")
+        self.assertTrue(self.is_signed_in())
+        page = self.logout(client_id=self.spa["id"], returnTo="https://evil.example/?mail=a@b")
+        self.is_not_led_on(page)
+        self.assertFalse(self.is_signed_in())
+        words = ("the sign-out does not lead to https://evil.example/: it must be one of the "
+                 f"logout_urls of the client {self.spa['id']}")
+        wait_until(lambda: any(line.get("remark") == words for line in self.site.log_lines()),
+                   what="a remark in the log")
+        self.shows(self.visitor.open(page.location), "You're signed out of Dossier")
+        self.assertIn("https://app.example.com/first?page=1", self.visitor.page.links.values())
         for target in [
                 "https://evil.example/", LOGOUT + "/", LOGOUT.upper(), "https://app.example.com/BYE",
                 LOGOUT + "%2f..", LOGOUT + "\\", LOGOUT + ";x", LOGOUT + "?a\r\nSet-Cookie: x=1",
@@ -123,19 +141,16 @@ class DirectLogout(LogoutCase):
                 "http://localhost@evil.example/", "http://localhost:80@evil.example/",
                 "http://127.0.0.1:5173/", "https://localhost/"]:
             for client in [{"client_id": self.spa["id"]}, {}]:
-                page = self.logout(returnTo=target, **client)
-                self.assertEqual((page.status, page.location), (400, None), target)
-                self.assertTrue(page.is_page)
+                self.is_not_led_on(self.logout(returnTo=target, **client), target)
         # URLs of other clients, of other apps and of disabled clients are refused.
-        self.assertEqual(self.logout(client_id=self.spa["id"], returnTo=NATIVE).status, 400)
+        self.is_not_led_on(self.logout(client_id=self.spa["id"], returnTo=NATIVE))
         for target in ["https://disabled.example/", "https://other.example/"]:
-            self.assertEqual(self.logout(returnTo=target).status, 400, target)
-        for client in ["x", "0" * 24, self.disabled["id"], self.foreign["id"], self.spa["id"] + " "]:
-            page = self.logout(client_id=client, returnTo=LOGOUT)
-            self.assertEqual((page.status, page.location), (404, None), client)
-        for query in ["returnTo=%ff", "client_id=a&client_id=b"]:
-            self.assertEqual(self.logout(query=query).status, 400, query)
-        self.assertTrue(self.is_signed_in())
+            self.is_not_led_on(self.logout(returnTo=target), target)
+
+    def is_not_led_on(self, page, target=None):
+        """Checks that the browser stays at the page that says who is signed out."""
+        self.assertEqual((page.status, (page.location or "").split("?")[0]),
+                         (303, "/oidc/logout/done"), target)
 
     def test_a_subresource_of_another_site_sends_no_cookie(self):
         self.tokens(scope="openid")
@@ -230,8 +245,8 @@ class Questions(LogoutCase):
         fields = {**form.fields, "returnTo": "https://evil.example/"}
         page = self.visitor.send("POST", form.action, urllib.parse.urlencode(fields),
                                  Origin=self.visitor.origin, **FORM)
-        self.assertEqual((page.status, page.location), (400, None))
-        self.assertTrue(self.is_signed_in())
+        self.shows(page, "You're signed out of Dossier")
+        self.assertFalse(self.is_signed_in())
 
     def test_a_request_that_is_no_navigation_asks(self):
         tokens, _ = self.tokens(scope="openid")
@@ -316,7 +331,7 @@ class Browsers(BrowserCase, LogoutCase):
                     self.assertEqual([line["status"] for line in self.requests(path)][len(before):],
                                      [403])
         self.open("/account")
-        self.assertIn(email, self.browser.find("main").text)
+        self.assertIn(email, self.browser.text("main"))
 
     def requests(self, path):
         return [line for line in self.site.logged() if line["route"].endswith(path)]

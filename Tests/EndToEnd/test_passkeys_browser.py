@@ -76,22 +76,22 @@ class Account(PasskeyBrowserCase):
     def test_a_password_user_adds_a_passkey_and_signs_in_by_autofill(self):
         email = self.sign_up_here()
         self.open("/account/passkeys")
-        self.assertIn("None yet", self.browser.find("main").text)
+        self.assertIn("None yet", self.browser.text("main"))
         self.press("Add a passkey")
         self.press("Add a passkey")
         self.assertEqual(self.heading(), "Passkeys")
-        self.assertIn("The passkey has been added.", self.browser.find("main").text)
+        self.assertIn("The passkey has been added.", self.browser.text("main"))
         self.assertEqual(len(self.credentials()), 1)
         self.forget_session()
         self.open("/account")
         self.arrives("Your account")
-        self.assertIn(email, self.browser.find("main").text)
+        self.assertIn(email, self.browser.text("main"))
         self.assertEqual(self.browser.complaints(), [])
         # The device has one.
         self.open("/account/passkeys/new")
         self.browser.find("form[data-passkey] button").click()
         self.browser.wait(lambda: self.browser.all(".notice.warning"), "the notice")
-        self.assertEqual(self.browser.find(".notice.warning").text,
+        self.assertEqual(self.browser.text(".notice.warning"),
                          "This device already has a passkey for your account.")
 
     def test_a_passkey_is_renamed_and_removed(self):
@@ -100,17 +100,17 @@ class Account(PasskeyBrowserCase):
         self.press("Change")
         self.send(name="Old laptop")
         self.assertEqual(self.heading(), "Passkeys")
-        self.assertIn("Old laptop", self.browser.find(".rows").text)
+        self.assertIn("Old laptop", self.browser.text(".rows"))
         self.press("Change")
         [credential] = self.credentials()
         self.press("Remove")
-        self.assertIn("The passkey has been removed.", self.browser.find("main").text)
+        self.assertIn("The passkey has been removed.", self.browser.text("main"))
         self.browser.wait(lambda: not self.credentials(), "the removal on the device")
         # Another device still has it. There, the page reports it to the browser as unknown.
         self.cdp("WebAuthn.addCredential", authenticatorId=self.device, credential=credential)
         self.forget_session()
         self.open("/account")
-        self.browser.wait(lambda: "isn't known here" in self.browser.find("main").text, "the error")
+        self.browser.wait(lambda: "isn't known here" in self.browser.text("main"), "the error")
         self.browser.wait(lambda: not self.credentials(), "the removal on the device")
 
     def test_a_user_without_a_password_confirms_with_the_passkey(self):

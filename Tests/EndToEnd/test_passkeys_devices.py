@@ -220,23 +220,23 @@ class NewUsers(DeviceCase):
         self.browser.type("#email", email)
         self.press("Sign up with a passkey")
         needed = "Verify your email address. Otherwise"
-        self.assertIn(needed, self.browser.find(".notice.warning").text)
+        self.assertIn(needed, self.browser.text(".notice.warning"))
         self.assertEqual(self.browser.faults_of_views(), [])
         self.site.mailed(email, "ds_verify")
         self.press("Verify")
-        self.assertIn("We've sent a link", self.browser.find(".notice.success").text)
+        self.assertIn("We've sent a link", self.browser.text(".notice.success"))
         self.open(self.link(email, "ds_verify", 2))
         self.press("Verify email address")
         self.assertEqual(self.heading(), "Email address verified")
         self.open("/account")
-        self.assertNotIn(needed, self.browser.find("main").text)
+        self.assertNotIn(needed, self.browser.text("main"))
         # Without passwords, no mail verifies an address.
         self.site.sql(f"update users set email_verified = false where email = '{email}'")
         self.open("/account")
-        self.assertIn(needed, self.browser.find("main").text)
+        self.assertIn(needed, self.browser.text("main"))
         self.settings(password=False)
         self.open("/account")
-        self.assertNotIn(needed, self.browser.find("main").text)
+        self.assertNotIn(needed, self.browser.text("main"))
 
 
 class NewPassword(PasskeyCase, HostedCase):

@@ -126,7 +126,7 @@ class Shown(Case):
             self.browser.find("#status").get_attribute("textContent"), r"^\d results$")
         self.browser.type("#q", "zebra crossing")
         self.browser.wait(lambda: "Nothing here has these words."
-                          in self.browser.find("#suggestions").text, "no result")
+                          in self.browser.text("#suggestions"), "no result")
         self.browser.type("#q", "avatar")
         self.browser.wait(lambda: len(self.listed()) > 4, "the results")
         field.send_keys(Keys.ESCAPE)
@@ -164,7 +164,7 @@ class Shown(Case):
                 ("/reference/errors", "Errors"), ("/reference?q=avatar", "Results for “avatar”"),
                 ("/reference?q=zebra", "Results for “zebra”"), ("/problems/email_taken", "email_taken")]:
             self.open(path)
-            self.assertEqual(self.browser.find("h1").text, heading)
+            self.assertEqual(self.browser.text("h1"), heading)
             self.look([1280, 375, 320])
         self.open("/reference/documents")
         field = self.browser.find("#q")
@@ -204,7 +204,7 @@ class Shown(Case):
         self.assertGreater(self.browser.find("main").rect["y"], top + 300)
         self.browser.find("#q").send_keys("forgot password", Keys.ENTER)
         self.browser.wait(lambda: "Email a token that resets a password"
-                          in self.browser.find("main").text, "the results")
+                          in self.browser.text("main"), "the results")
         self.browser.find("#results a").click()
         self.browser.wait(lambda: self.browser.driver.current_url.endswith(
             "/reference/signing-in#auth.requestPasswordReset"), "the place")

@@ -18,13 +18,14 @@ class Scripts(Case):
         """Returns the JavaScript of each route, by operation."""
         pages = "".join(chapters(self.site).values())
         sections = re.findall(r'<section class="part" id="([\w.]+)">(.*?)</section>', pages, re.S)
-        found = {name: re.search(r"<pre[^>]*>(await dossier\..*?)</pre>", text, re.S)
+        found = {name: re.search(r"<pre[^>]*>(await (?:dossier\.|\w+\(dossier).*?)</pre>", text, re.S)
                  for name, text in sections}
         return {name: html.unescape(match[1]) for name, match in found.items() if match}
 
     def test_scripts_of_the_reference_match_the_types_of_the_client(self):
         scripts = self.scripts()
         self.assertGreater(len(scripts), 50)
+        self.assertIn("await signInWithPasskey(dossier);", scripts.values())
         self.check("declare const dossier: Dossier;\ndeclare const file: Blob;\n"
                    + "\n".join(scripts.values()))
 
@@ -43,8 +44,11 @@ class Scripts(Case):
     def check(self, script):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            (folder / "dossier.d.ts").write_text((ROOT / "deploy/web/dossier.d.ts").read_text())
-            (folder / "check.ts").write_text('import { Dossier } from "./dossier";\n' + script)
+            for name in ["dossier", "dossier-passkeys"]:
+                (folder / f"{name}.d.ts").write_text((ROOT / f"deploy/web/{name}.d.ts").read_text())
+            (folder / "check.ts").write_text(
+                'import { Dossier } from "./dossier";\n'
+                'import { addPasskey, signInWithPasskey } from "./dossier-passkeys";\n' + script)
             run = subprocess.run(
                 ["tsc", "--strict", "--useUnknownInCatchVariables", "false", "--noEmit", "--target",
                  "es2022", "--module", "es2022", "--lib", "es2022,dom,dom.iterable",

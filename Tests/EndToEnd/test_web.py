@@ -23,11 +23,13 @@ class Types(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run = self.tsc("--allowJs", "--checkJs", "--noEmit", "false", "--declaration",
                            "--emitDeclarationOnly", "--outDir", folder, WEB / "dossier.js",
-                           WEB / "dossier-redirect.js", WEB / "dossier-changes.js")
+                           WEB / "dossier-redirect.js", WEB / "dossier-changes.js",
+                           WEB / "dossier-passkeys.js")
             self.assertEqual(run.returncode, 0, run.stdout)
             folder = pathlib.Path(folder)
             for name, source in [("dossier", "source"), ("dossier-redirect", "source-redirect"),
-                                 ("dossier-changes", "source-changes")]:
+                                 ("dossier-changes", "source-changes"),
+                                 ("dossier-passkeys", "source-passkeys")]:
                 (folder / f"{name}.d.ts").rename(folder / f"{source}.d.ts")
                 (folder / f"{name}.d.ts").write_text((WEB / f"{name}.d.ts").read_text())
             (folder / "check.ts").write_text(text)
@@ -46,6 +48,8 @@ class Types(unittest.TestCase):
         const redirect: typeof import("./source-redirect") = {} as typeof import("./dossier-redirect");
         const changes: typeof import("./source-changes") = {} as typeof import("./dossier-changes");
         const alike: typeof import("./dossier-changes") = {} as typeof import("./source-changes");
+        const passkeys: typeof import("./source-passkeys") = {} as typeof import("./dossier-passkeys");
+        const equal: typeof import("./dossier-passkeys") = {} as typeof import("./source-passkeys");
         const same: typeof import("./dossier-redirect") = {} as typeof import("./source-redirect");
         """
 
@@ -74,11 +78,11 @@ class Stories(PageCase):
 
     def walk(self, device):
         self.open(device)
-        self.assertEqual(self.browser.find("#said").text, "No user is signed in here.")
+        self.assertEqual(self.browser.text("#said"), "No user is signed in here.")
         # A guest stores data …
         self.click("#anonymous")
         ada = self.me()
-        self.assertIn("(guest)", self.browser.find("#me").text)
+        self.assertIn("(guest)", self.browser.text("#me"))
         self.submit("document", "[value=merge]", patch='{"theme": "dark"}')
         self.browser.choose("#document [name=which]", "customData")
         self.submit("document", "[value=merge]", patch='{"level": 7}')
@@ -86,9 +90,9 @@ class Stories(PageCase):
         # … gets one, and is the same user with the same data.
         self.assertIn("Linked", self.enter_as("link", f"ada-{device}@example.com"))
         self.assertEqual(self.me(), ada)
-        self.assertNotIn("(guest)", self.browser.find("#me").text)
+        self.assertNotIn("(guest)", self.browser.text("#me"))
         self.click("#document button[value=read]")
-        self.assertEqual(self.browser.find("#stored").text, '{"level":7} in version 1')
+        self.assertEqual(self.browser.text("#stored"), '{"level":7} in version 1')
         # The page shows the profile and the picture of the server.
         self.submit("profile", "", name="Ada")
         with tempfile.NamedTemporaryFile(suffix=".png") as file:
@@ -106,9 +110,9 @@ class Stories(PageCase):
         self.quiet()
         self.assertIn("version_conflict", self.submit("property", "[value=save]", value="green"))
         self.quiet("409")
-        self.assertIn('"blue"', self.browser.find("#conflict p").text)
+        self.assertIn('"blue"', self.browser.text("#conflict p"))
         self.assertEqual(self.click("#conflict button[value=new]"), "Yours is stored.")
-        self.assertEqual(self.browser.find("#version").text, "version 3")
+        self.assertEqual(self.browser.text("#version"), "version 3")
         self.change_elsewhere(f"ada-{device}@example.com", "colour", "white")
         self.submit("property", "[value=save]", value="black")
         self.quiet("409")
@@ -138,13 +142,13 @@ class Stories(PageCase):
         self.wait_for_one_refresh(before)
         # A page that is opened again knows its user.
         self.open(device)
-        self.assertEqual(self.browser.find("#said").text, "Welcome back.")
+        self.assertEqual(self.browser.text("#said"), "Welcome back.")
         self.assertEqual(self.me(), ada)
         # The last user leaves, which is no error.
         self.ask(ada, "Forget")
         self.assertFalse(self.browser.find("#me").is_displayed())
         self.open(device)
-        self.assertEqual(self.browser.find("#said").text, "No user is signed in here.")
+        self.assertEqual(self.browser.text("#said"), "No user is signed in here.")
         self.quiet()
 
     def change_elsewhere(self, email, key, value):

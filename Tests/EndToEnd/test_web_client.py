@@ -144,6 +144,36 @@ class Client(ClientCase):
         self.assertEqual(found["outcome"]["modified_count"], 1)
         self.assertIsNone(found["user"])
 
+    def test_what_another_session_has_written_is_undone(self):
+        self.site.set_app(document_versions_kept=20)
+        self.addCleanup(self.site.set_app, document_versions_kept=0)
+        self.begin()
+        found = self.run_script("""
+            const [email, password] = given.slice(2);
+            const own = async () => (await dossier.request("GET", "/v1/me/sessions")).body
+              .find(({ current }) => current).id;
+            await dossier.register(email, password);
+            await dossier.metadata.patch({ theme: "light", size: 1 });
+            await dossier.signIn(email, password);
+            const other = await own();
+            await dossier.metadata.patch({ theme: "dark", size: 2 });
+            await dossier.signIn(email, password);
+            await dossier.metadata.patch({ size: 3 });
+            const { metadata } = await dossier.sessionChanges(other);
+            const stale = await code(dossier.undoSession(other, { metadata: { version: 1 } }));
+            const undone = await dossier.undoSession(other, {
+              metadata: { version: metadata.version, conflicts: ["/size"] } });
+            return {
+              changes: metadata.changes, conflicts: metadata.conflicts.map(({ pointer }) => pointer),
+              stale, undone, stored: (await dossier.metadata.read()).body,
+              unknown: await code(dossier.sessionChanges("5eed00000000000000000001")),
+            };
+            """, "undo@example.com", PASSWORD)
+        self.assertEqual(found, {
+            "changes": [{"pointer": "/theme", "now": "dark", "after": "light"}],
+            "conflicts": ["/size"], "stale": "precondition_failed", "undone": {"metadata": {"version": 4}},
+            "stored": {"theme": "light", "size": 1}, "unknown": "not_found"})
+
     def test_codes_and_another_address(self):
         self.site.set_app(email_code=True)
         self.addCleanup(self.site.set_app, email_code=False)
@@ -268,6 +298,8 @@ class Client(ClientCase):
                             ("dossier-redirect.js", "text/javascript"),
                             ("dossier-changes.js", "text/javascript"),
                             ("dossier-changes.d.ts", "text/plain"),
+                            ("dossier-passkeys.js", "text/javascript"),
+                            ("dossier-passkeys.d.ts", "text/plain"),
                             ("dossier-redirect.d.ts", "text/plain"),
                             ("dossier-session.js", "text/javascript")]:
             answer = self.site.get(f"/{name}")

@@ -86,8 +86,8 @@ class Mistakes(WebCase):
 
     def test_the_page_names_the_server_that_it_tried(self):
         self.browser.open(f"{self.pages.origin}/?server=http://127.0.0.1:1")
-        self.browser.wait(lambda: "?server=" in self.browser.find("#said").text, "an explanation")
-        self.assertIn("http://127.0.0.1:1", self.browser.find("#said").text)
+        self.browser.wait(lambda: "?server=" in self.browser.text("#said"), "an explanation")
+        self.assertIn("http://127.0.0.1:1", self.browser.text("#said"))
 
     def test_a_page_without_a_user_cannot_sign_out(self):
         self.begin()

@@ -11,6 +11,10 @@ from web import PASSWORD, WebCase
 
 class Passkeys(DeviceCase, WebCase):
     LONG = True
+    OPEN = WebCase.OPEN + """
+        const passkeys = await import(`${server}/dossier-passkeys.js`);
+        const { addPasskey, autofillPasskey, signInWithPasskey } = passkeys;
+        """
     numbers = itertools.count()
 
     @classmethod
@@ -47,7 +51,7 @@ class Passkeys(DeviceCase, WebCase):
         return self.run_script("""
             const [email, password] = given.slice(2);
             const { user } = await dossier.register(email, password);
-            await dossier.addPasskey({ name: "Ada's laptop" });
+            await addPasskey(dossier, { name: "Ada's laptop" });
             const { body } = await dossier.request("GET", "/v1/me/passkeys");
             await dossier.signOut();
             return [user, body.map(({ name }) => name)];
@@ -56,9 +60,9 @@ class Passkeys(DeviceCase, WebCase):
     def fill(self):
         """Starts the autofill; the page keeps its result."""
         self.run_script("""
-            window.dossier = dossier;
+            Object.assign(window, { dossier, ...passkeys });
             window.leaving = new AbortController();
-            dossier.autofillPasskey({ signal: leaving.signal }).then(
+            autofillPasskey(dossier, { signal: leaving.signal }).then(
               (user) => { window.filled = [user]; }, (error) => { window.filled = error.code; });
             """)
 
@@ -79,8 +83,8 @@ class Passkeys(DeviceCase, WebCase):
                 self.assertEqual(len(self.credentials()), 1)
                 found = self.run_script("""
                     const before = dossier.user;
-                    const user = await dossier.signInWithPasskey();
-                    const again = await code(dossier.addPasskey());
+                    const user = await signInWithPasskey(dossier);
+                    const again = await code(addPasskey(dossier));
                     const { id } = await dossier.profile();
                     await dossier.signOutAll();
                     return [before, user, again, id];
@@ -91,37 +95,37 @@ class Passkeys(DeviceCase, WebCase):
     def test_a_guest_keeps_the_id(self):
         found = self.run_script("""
             const guest = await dossier.signInAnonymously();
-            await dossier.addPasskey();
+            await addPasskey(dossier);
             const { anonymous } = await dossier.profile();
             await dossier.signOut();
-            return [await dossier.signInWithPasskey() === guest, anonymous];
+            return [await signInWithPasskey(dossier) === guest, anonymous];
             """)
         self.assertEqual(found, [True, False])
 
     def test_errors_have_codes_and_a_cancelled_prompt_can_be_repeated(self):
         user, _ = self.sign_up()
         self.lock(True)
-        self.assertEqual(self.run_script("return code(dossier.signInWithPasskey());"), "cancelled")
+        self.assertEqual(self.run_script("return code(signInWithPasskey(dossier));"), "cancelled")
         self.lock(False)
-        self.assertEqual(self.run_script("return dossier.signInWithPasskey();"), user)
+        self.assertEqual(self.run_script("return signInWithPasskey(dossier);"), user)
         self.site.sql("update sessions set authenticated_at = now() - interval '1 day' "
                       f"where user_id = '{user}'")
-        self.assertEqual(self.run_script("return code(dossier.addPasskey());"),
+        self.assertEqual(self.run_script("return code(addPasskey(dossier));"),
                          "reauthentication_required")
         self.begin(self.pages.origin)
         # Another site than that of the passkeys.
-        self.assertEqual(self.run_script("return code(dossier.signInWithPasskey());"),
+        self.assertEqual(self.run_script("return code(signInWithPasskey(dossier));"),
                          "passkeys_unavailable")
         self.site.set_app(passkey="off")
         self.addCleanup(self.site.set_app, passkey="optional")
         self.assertEqual(self.run_script(
-            "return [await code(dossier.signInWithPasskey()), await code(dossier.autofillPasskey())];"),
+            "return [await code(signInWithPasskey(dossier)), await code(autofillPasskey(dossier))];"),
             ["passkeys_off"] * 2)
 
     def test_the_device_forgets_an_unknown_passkey(self):
         user, _ = self.sign_up()
         self.site.dossier("user", "delete", "--yes", user)
-        self.assertEqual(self.run_script("return code(dossier.signInWithPasskey());"),
+        self.assertEqual(self.run_script("return code(signInWithPasskey(dossier));"),
                          "passkey_unknown")
         self.browser.wait(lambda: not self.credentials(), "the removal on the device")
 
@@ -138,7 +142,7 @@ class Passkeys(DeviceCase, WebCase):
         self.asks("conditional")
         # The button pauses the autofill.
         self.assertEqual(self.browser.evaluate(
-            "return dossier.signInWithPasskey().catch((error) => error.code);"), "cancelled")
+            "return signInWithPasskey(dossier).catch((error) => error.code);"), "cancelled")
         self.asks("conditional", "prompt", "conditional")
         self.lock(False)
         self.browser.script("""
@@ -157,7 +161,7 @@ class Passkeys(DeviceCase, WebCase):
         self.fill()
         self.asks("conditional")
         self.cdp("WebAuthn.addCredential", authenticatorId=self.device, credential=credential)
-        self.assertEqual(self.browser.evaluate("return dossier.signInWithPasskey();"), user)
+        self.assertEqual(self.browser.evaluate("return signInWithPasskey(dossier);"), user)
         self.assertEqual(self.filled(), [None])
         self.asks("conditional", "prompt")
 
@@ -166,7 +170,7 @@ class Passkeys(DeviceCase, WebCase):
         self.asks("conditional")
         self.browser.evaluate("await dossier.signInAnonymously(); await dossier.signOut();")
         self.assertEqual(self.filled(), [None])
-        for end in ["leaving.abort();", "dossier.autofillPasskey();"]:
+        for end in ["leaving.abort();", "autofillPasskey(dossier);"]:
             self.begin()
             self.fill()
             self.asks("conditional")

@@ -53,7 +53,7 @@ class Links(PageCase):
         return said
 
     def is_verified(self):
-        return "(verified)" in self.browser.find("#me").text
+        return "(verified)" in self.browser.text("#me")
 
     def asks(self):
         return self.browser.find("#asked").is_displayed()
@@ -104,7 +104,7 @@ class Links(PageCase):
                 self.assertEqual((self.me(), self.is_verified(), self.asks()), (guest, True, False))
                 self.pass_time()
                 self.click("#document button[value=read]")
-                self.assertIn('{"theme":"dark"}', self.browser.find("#stored").text)
+                self.assertIn('{"theme":"dark"}', self.browser.text("#stored"))
                 self.click("#leave")
         self.quiet()
 
@@ -236,13 +236,13 @@ class Links(PageCase):
         self.assertIn("code", self.submit("credentials", "[value=change]", email=new))
         self.assertIn("code_invalid", self.answer("0000 0000"))
         self.assertEqual(self.answer(self.mailed_code(new)), "The address is changed.")
-        self.assertIn(new, self.browser.find("#me").text)
+        self.assertIn(new, self.browser.text("#me"))
         link = self.mailed_link(old, "restore")
         with self.on_another_browser():
             self.follow(link)
             self.assertIn("you are signed in", self.answer(NEW_PASSWORD))
             self.assertEqual(self.me(), user)
-            self.assertIn(old, self.browser.find("#me").text)
+            self.assertIn(old, self.browser.text("#me"))
         self.assertRegex(self.submit("profile", "", name="Thief"), ENDED)
 
     def test_a_mailed_code_signs_in(self):
@@ -278,7 +278,7 @@ class Links(PageCase):
             self.assertIn("email_taken", said)
             self.click("#anonymous")
             self.assertIn("email_taken", self.enter_as("link", "taken@example.com"))
-            self.assertIn("(guest)", self.browser.find("#me").text)
+            self.assertIn("(guest)", self.browser.text("#me"))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class PageCase(WebCase):
                 "const said = document.getElementById('said');"
                 "return said.ariaBusy === 'false' && said.textContent !== ''"),
             "an answer")
-        return self.browser.find("#said").text
+        return self.browser.text("#said")
 
     def click(self, selector):
         self.browser.script("document.getElementById('said').textContent = ''")
@@ -99,7 +99,7 @@ class PageCase(WebCase):
         return self.submit("answer", "", value=value)
 
     def me(self):
-        return self.browser.find("#me").text.split()[0]
+        return self.browser.text("#me").split()[0]
 
     def states(self):
         return {item.get_attribute("data-user"): item.find_element("css selector", "span").text

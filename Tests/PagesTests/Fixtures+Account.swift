@@ -72,6 +72,32 @@ extension Fixtures {
     ] + listPages + changePages + factorPages + confirmationPages
   }
 
+  private var undoDescriptions: [UndoDescription] {
+    var settings = UndoDescription(.settingsDocument)
+    settings.notes = [.undoDeletion, .undoIncomplete]
+    settings.lists = [
+      .init(
+        nil,
+        [
+          .change(text("theme"), now: .name(text("dark")), after: .name(text("light"))),
+          .change(text("sound"), now: .message(.valueYes), after: .message(.valueNo)),
+          .removal(text("size.width"), now: .name("12")),
+          .creation(text("tags"), after: .message(.valueEntries, ["count": .count(3)])),
+          .change(text("nick"), now: .message(.valueEmpty), after: .name(text("Ada"))),
+        ], rest: 3, isPartial: false),
+      .init(
+        .undoConflicts, [.kept(text("language"), now: .name(text("fr")))], rest: 2, isPartial: true),
+      .init(.undoNotWritable, [.kept(text("plan"), now: nil)], rest: 0, isPartial: false),
+    ]
+    let others = [MessageKey.undoCreation, .undoHistoryGone, .undoTooLarge, .undoMismatch]
+    return [settings]
+      + others.map { note in
+        var data = UndoDescription(.appDocument)
+        data.notes = [note]
+        return data
+      }
+  }
+
   private var listPages: [(name: String, page: Page)] {
     let time = CalendarTime(seconds: 1_900_000_000, nanoseconds: 0)
     let day = CalendarDay(number: 20_514)
@@ -82,11 +108,27 @@ extension Fixtures {
         isCurrent: true
       ),
       SessionDescription(
-        device: .name(text("Safari on iOS")), time: time, isUsed: true, end: target()
+        device: .name(text("Safari on iOS")), time: time, isUsed: true,
+        undos: [.init(of: nil, Self.path("/account/sessions/1/undo"))], end: target()
+      ),
+      SessionDescription(
+        device: .name(text("Chrome on Windows")), clients: [text("Contoso Mail")], time: time,
+        undos: [
+          .init(of: nil, Self.path("/account/sessions/2/undo")),
+          .init(of: text("Contoso Mail"), Self.path("/account/sessions/3/undo")),
+        ], end: target()
       ),
     ]
     return [
       ("sessions", .sessions(sessions, endOthers: target(), back: back)),
+      ("session-undo", .undoSession(undoDescriptions, undo: target(), back: back)),
+      (
+        "session-undo-stale",
+        .undoSession(
+          undoDescriptions, undo: target(), back: back,
+          errors: [PageError(.message(.changedMeanwhile))])
+      ),
+      ("session-undo-nothing", .undoSession([], undo: nil, back: back)),
       (
         "identities",
         .identities(

@@ -53,7 +53,7 @@ export class Session {
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
     if (!/^https?:\/\/[^/]/.test(url)) {
-      throw refusal("validation_failed", `The URL of a server must begin with https:// or http://, not: ${url}`);
+      throw refusal("validation_failed", `A URL must begin with https:// or http://, not: ${url}`);
     }
     this.url = url.replace(/\/+$/, "");
     this.#app = options?.app;
@@ -101,7 +101,7 @@ export class Session {
   /** @template Value @param {() => Promise<Value>} work @returns {Promise<Value>} */
   alone(work) {
     // Without HTTPS there are no locks between pages, except on this machine. A server has no pages.
-    const locks = hasPage ? navigator.locks : undefined;
+    const locks = hasPage && navigator.locks;
     if (locks) return locks.request(this.name, work);
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => {});
@@ -115,17 +115,18 @@ export class Session {
   signIn(path, body) {
     return this.alone(async () => {
       const answer = await this.sendKnown(path, body);
-      if (answer.body?.access_token) this.keep(answer.body, true);
-      return answer.body;
+      if (answer?.access_token) this.keep(answer, true);
+      return answer;
     });
   }
 
   /**
-   * Sends a request without an access token, with the secret of the device.
-   * @param {string} path @param {object} body
+   * Sends a request without an access token, with the secret of the device. Returns what the server
+   * answers.
+   * @param {string} path @param {object} body @returns {Promise<any>}
    */
   sendKnown(path, body) {
-    const ask = () => this.send("POST", path, { body, device: true });
+    const ask = async () => (await this.send("POST", path, { body, device: true })).body;
     return ask().catch((error) => {
       // The response of an earlier sign-in was lost, and its secret too. Become a new device.
       if (error.code !== "device_unknown" || !this.#state.secret) throw error;
@@ -155,13 +156,20 @@ export class Session {
   /** @param {any} grant @param {boolean} isChosen whether its user becomes the user of this page */
   keep(grant, isChosen) {
     const { active, secret, tokens } = this.#state;
-    const { user_id: user, access_token: access, refresh_token: refresh, client } = grant;
-    const expires = Date.now() + grant.expires_in * 1000;
-    const hint = grant.id_token ?? tokens[user]?.hint;
+    const user = grant.user_id;
     this.#state = {
       active: isChosen ? user : active,
       secret: grant.device_secret ?? secret,
-      tokens: { ...tokens, [user]: { access, refresh, expires, client, hint } },
+      tokens: {
+        ...tokens,
+        [user]: {
+          access: grant.access_token,
+          refresh: grant.refresh_token,
+          expires: Date.now() + grant.expires_in * 1000,
+          client: grant.client,
+          hint: grant.id_token ?? tokens[user]?.hint,
+        },
+      },
     };
     if (isChosen) {
       this.#page.setItem(this.name, user);
@@ -208,7 +216,7 @@ export class Session {
    * @param {string} method @param {string | null} user @param {string} tail of the path
    * @param {Next} [next] @param {string} [redirect]
    */
-  async leave(method, user, tail, next = "none", redirect = undefined) {
+  async leave(method, user, tail, next = "none", redirect) {
     if (!user) throw signedOut();
     const { client, hint } = this.#state.tokens[user] ?? {};
     if (client) {

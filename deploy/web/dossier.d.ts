@@ -11,8 +11,7 @@ export class DossierError extends Error {
   constructor(problem: Problem, more?: { retryAfter?: number; cause?: unknown });
   /**
    * Stable; the reference lists the codes. Without a response it is "unreachable", "not_logged_in",
-   * or "validation_failed" for a call that cannot be sent. If the browser gives no passkey, it is
-   * "cancelled", "passkey_exists" or "passkeys_unavailable".
+   * or "validation_failed" for a call that cannot be sent.
    */
   code: string;
   /** The HTTP status; 0 without a response. */
@@ -48,8 +47,8 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
   /** The id of the user of this page, or null. Other pages do not change it. */
   readonly user: string | null;
 
-  // `dossier-redirect.js` signs users in at the pages of the server. `dossier-changes.js` reports
-  // changes of the user's data.
+  // `dossier-redirect.js` signs users in at the pages of the server, and `dossier-passkeys.js` by
+  // passkeys. `dossier-changes.js` reports changes of the user's data.
   //
   // Each way to sign in returns the user's id, and makes the user active on the device. The error
   // "additional_factor_required" means that the user has a second factor, or needs one.
@@ -91,25 +90,6 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
    */
   confirmSecondFactor(id: string, code: string): Promise<string[]>;
 
-  /**
-   * Signs in with a passkey, which the browser asks for: call it when the user presses a button. The
-   * error "cancelled" needs no message. After "passkey_unknown", the browser forgets the passkey.
-   */
-  signInWithPasskey(): Promise<string>;
-  /**
-   * Offers the passkeys of the device in the field that has `autocomplete="username webauthn"`. Call it
-   * when the page shows the field. Returns the user's id after a sign-in with a passkey; null after
-   * another sign-in of this client, an abort of `signal`, or if the browser has no such offer. After
-   * an error that the user shall see, call it again.
-   */
-  autofillPasskey(options?: { signal?: AbortSignal }): Promise<string | null>;
-  /**
-   * Makes a passkey for the user of this page, who needs a recent sign-in. `name` is by default that
-   * of the browser. A guest keeps the id and the data. This page continues in a new session. With
-   * the error "passkey_exists", the device has one already.
-   */
-  addPasskey(options?: { name?: string }): Promise<void>;
-
   /** Sends a mail with a token that verifies the address. */
   requestVerification(email: string): Promise<void>;
   /**
@@ -149,6 +129,20 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
   link(identity: Exclude<NewIdentity, KeyName>): Promise<void>;
   /** Refused for the last identity. */
   unlink(id: string): Promise<void>;
+
+  /**
+   * Shows what an undo of a session's writes would change, by document. The app must keep versions; see
+   * its setting `document_versions_kept`. GET /v1/me/sessions lists the sessions.
+   */
+  sessionChanges(session: string): Promise<UndoPreview>;
+  /**
+   * Undoes what a session has written in these documents, all or none. Each has its `version` of the
+   * preview; with another version stored, the error is "precondition_failed". Conflicts stay, unless
+   * `conflicts` has their pointers. Returns the new versions; 0 for a deleted document.
+   */
+  undoSession(
+    session: string, documents: SessionUndo
+  ): Promise<{ [N in DocumentName]?: { version: number } }>;
 
   /** Returns all users of the device, the active one first. */
   users(): Promise<DeviceUser[]>;
@@ -277,6 +271,39 @@ export type DocumentOptions = { version?: number; conflict?: boolean };
 export type Conflict<T = JSONObject> = {
   base: T | null; theirs: T; mine: T | null; merged: T | null; conflicts: string[] | null;
 };
+
+/** A document of the user. */
+export type DocumentName = "metadata" | "app_metadata" | "custom_data";
+
+/** The changes of an undo in each document that the session has written. */
+export type UndoPreview = { [N in DocumentName]?: DocumentUndo };
+
+/** The changes of an undo in one document. */
+export type DocumentUndo = {
+  /** Send it with the undo. */
+  version: number;
+  outcome: "unchanged" | "changed" | "created" | "deleted";
+  /** Members that go back to their values before the session. */
+  changes: UndoneMember[];
+  /** Members that another writer has changed after the session, and that stay. */
+  conflicts: (UndoneMember & {
+    actor: string | null; session_id: string | null; changed_at: string | null;
+  })[];
+  /** JSON Pointers to members that the user may not write, and that stay. */
+  not_writable: string[];
+  /** Whether there are more places than these lists have. */
+  more: boolean;
+  /** False if the session may have written versions that are not stored any more. */
+  complete: boolean;
+  /** Why the document cannot be undone. */
+  obstacle: "history_gone" | "too_large" | "schema_mismatch" | null;
+};
+
+/** A member with its JSON Pointer. Without `now` it does not exist; without `after` it is removed. */
+export type UndoneMember = { pointer: string; now?: any; after?: any };
+
+/** The documents to undo. */
+export type SessionUndo = { [N in DocumentName]?: { version: number; conflicts?: string[] } };
 
 /** `body` is sent as JSON unless it is a Blob. `version` 0 means that nothing is stored yet. */
 export type RequestOptions = { body?: any; type?: string; version?: number; conflict?: boolean };

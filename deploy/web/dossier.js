@@ -5,7 +5,7 @@
 //   if (!dossier.user) await dossier.signInAnonymously();
 //   await dossier.metadata.patch({ theme: "dark" });
 
-import { activeOf, part, refusal, Session, sessions } from "./dossier-session.js";
+import { activeOf, part, Session, sessions } from "./dossier-session.js";
 
 export { DossierError } from "./dossier-session.js";
 
@@ -14,13 +14,9 @@ export { DossierError } from "./dossier-session.js";
 /** @typedef {{ version?: number }} Version */
 /** @typedef {{ next?: import("./dossier.js").Next }} Leaving */
 /** @typedef {Leaving & { redirect?: string }} SigningOut */
-/** @typedef {{ flow: string, public_key: any, expires_in: number }} Ceremony */
 
 export class Dossier {
   #session;
-  // Browsers have one request for a passkey at a time: the autofill waits for a prompt to end.
-  #prompted = /** @type {Promise<unknown> | undefined} */ (undefined);
-  #autofill = /** @type {AbortController | undefined} */ (undefined);
 
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
@@ -52,8 +48,8 @@ export class Dossier {
   /** @param {string} flow @param {string} code */
   signInWithCode(flow, code) { return this.#signIn("/v1/login/code", { flow, code }); }
   /** @param {string} flow */
-  async enrollSecondFactor(flow) {
-    return (await this.#session.sendKnown("/v1/login/second-factor/enroll", { flow })).body;
+  enrollSecondFactor(flow) {
+    return this.#session.sendKnown("/v1/login/second-factor/enroll", { flow });
   }
   /** @param {string} flow @param {string} code */
   async completeSecondFactor(flow, code) {
@@ -63,62 +59,6 @@ export class Dossier {
   /** @param {string} id @param {string} code @returns {Promise<string[]>} */
   confirmSecondFactor(id, code) {
     return this.#session.renew(`/v1/me/second-factors/${part(id)}/confirm`, { code });
-  }
-
-  // Passkeys
-
-  /** @returns {Promise<string>} */
-  signInWithPasskey() {
-    return this.#prompt(async () => this.#signInBy(await this.#beginPasskey()));
-  }
-  /** @param {{ name?: string }} [options] @returns {Promise<void>} */
-  addPasskey(options) {
-    const path = "/v1/me/passkeys";
-    return this.#prompt(async () => {
-      const { flow, public_key } = await this.#ask("POST", `${path}/options`);
-      const credential = await passkey("create", public_key);
-      await this.#session.renew(path, { flow, credential, ...options });
-    });
-  }
-  /** @param {{ signal?: AbortSignal }} [options] @returns {Promise<string | null>} */
-  async autofillPasskey(options) {
-    let isOver = options?.signal?.aborted;
-    let isFirst = true;
-    const stop = () => {
-      isOver = true;
-      this.#autofill?.abort();
-    };
-    // One autofill replaces another.
-    this.#session.onSignIn();
-    this.#session.onSignIn = stop;
-    options?.signal?.addEventListener("abort", stop);
-    if (!await api()?.isConditionalMediationAvailable?.()) return null;
-    for (;;) {
-      await this.#prompted;
-      if (isOver) return null;
-      const turn = this.#autofill = new AbortController();
-      let timer;
-      try {
-        const ceremony = await this.#beginPasskey();
-        // The challenge expires, also while the computer sleeps and its timers stand still.
-        const end = Date.now() + (ceremony.expires_in - 60) * 1000;
-        timer = setInterval(() => { if (Date.now() > end) turn.abort(); }, 10_000);
-        return await this.#signInBy(ceremony, { mediation: "conditional", signal: turn.signal });
-      } catch (error) {
-        const { code } = /** @type {import("./dossier.js").DossierError} */ (error);
-        if (code !== "cancelled" && (isFirst || code !== "unreachable")) throw error;
-      } finally {
-        clearInterval(timer);
-      }
-      isFirst = false;
-      // Without another reason, the next use of a field offers passkeys again.
-      if (!turn.signal.aborted) {
-        await new Promise((resolve) => {
-          turn.signal.addEventListener("abort", resolve);
-          addEventListener("focusin", resolve, { once: true });
-        });
-      }
-    }
   }
 
   // Addresses and passwords
@@ -166,6 +106,15 @@ export class Dossier {
   /** @param {string} id */
   async unlink(id) { return this.#ask("DELETE", `/v1/me/identities/${part(id)}`); }
 
+  // Sessions of the user
+
+  /** @param {string} session */
+  async sessionChanges(session) {
+    return (await this.#ask("GET", `${sessionPath(session)}/changes`)).documents;
+  }
+  /** @param {string} session @param {import("./dossier.js").SessionUndo} body */
+  undoSession(session, body) { return this.#ask("POST", `${sessionPath(session)}/undo`, { body }); }
+
   // Users of the device
 
   /** @returns {Promise<DeviceUser[]>} */
@@ -211,58 +160,15 @@ export class Dossier {
   async #ask(method, path, options) { return (await this.request(method, path, options)).body; }
   /** @param {string} path @param {object} body @returns {Promise<string>} */
   async #signIn(path, body) { return (await this.#session.signIn(path, body)).user_id; }
-  /** @template Value @param {() => Promise<Value>} work @returns {Promise<Value>} */
-  #prompt(work) {
-    this.#autofill?.abort();
-    const prompt = work();
-    this.#prompted = prompt.catch(() => {});
-    return prompt;
-  }
-  /** @returns {Promise<Ceremony>} */
-  async #beginPasskey() {
-    return (await this.#session.sendKnown("/v1/login/passkey/options", {})).body;
-  }
-  /** @param {Ceremony} ceremony @param {object} [more] @returns {Promise<string>} */
-  async #signInBy({ flow, public_key }, more) {
-    const credential = await passkey("get", public_key, more);
-    return this.#signIn("/v1/login/passkey", { flow, credential }).catch((error) => {
-      if (error.code === "passkey_unknown") {
-        // The browser removes it from the device.
-        const known = { rpId: public_key.rpId, credentialId: credential.id };
-        api().signalUnknownCredential?.(known).catch(() => {});
-      }
-      throw error;
-    });
-  }
   /** @param {string} path @param {string} email */
-  async #mail(path, email) {
+  #mail(path, email) {
     // Strangers cannot use up the mails of a user who is known on this device.
-    return (await this.#session.sendKnown(path, { email })).body;
+    return this.#session.sendKnown(path, { email });
   }
 }
 
-/** The class of passkeys; undefined where there are no passkeys. @returns {any} */
-const api = () => /** @type {any} */ (globalThis).PublicKeyCredential;
-
-/**
- * Asks the browser for a passkey.
- * @param {"get" | "create"} kind @param {any} options @param {object} [more] @returns {Promise<any>}
- */
-async function passkey(kind, options, more) {
-  try {
-    const publicKey = kind === "get"
-      ? api().parseRequestOptionsFromJSON(options) : api().parseCreationOptionsFromJSON(options);
-    return await navigator.credentials[kind]({ publicKey, ...more });
-  } catch (error) {
-    const { name } = /** @type {Error} */ (error);
-    if (name === "InvalidStateError") {
-      throw refusal("passkey_exists", "This device has a passkey of the user.", error);
-    }
-    throw name === "NotAllowedError" || name === "AbortError"
-      ? refusal("cancelled", "The user has cancelled, or has no passkey here.", error)
-      : refusal("passkeys_unavailable", "This browser has no passkeys for this page.", error);
-  }
-}
+/** @param {string} session */
+const sessionPath = (session) => `/v1/me/sessions/${part(session)}`;
 
 /** @param {Dossier} dossier @returns {import("./dossier.js").Dossier["metadata"]} */
 function metadata(dossier, path = "/v1/me/metadata") {

@@ -114,8 +114,10 @@ private struct LogoutRequest {
     return try await BrowserUsers.user(ofClientSession: session, of: id, among: users, call.context)
   }
 
-  /// - Throws: `.unknownApplication` for another client than that of the ID token;
-  ///   `.unregisteredRedirect` if the client has not registered where to go.
+  /// A client that has not registered where to go gets no redirect, and its user is signed out.
+  ///
+  /// - Throws: `.unknownApplication` for an unknown client, or another than that of the ID token.
+  /// - Source: OpenID Connect RP-Initiated Logout 1.0 sections 2 and 3.
   @EventLoop init(_ values: FormValues, _ call: Call) async throws(Failure) {
     let context = call.context
     let token = values["id_token_hint"] ?? ""
@@ -139,10 +141,12 @@ private struct LogoutRequest {
         let client = try await Clients.client(id, of: context.app.id, context)
       else { throw .unknownApplication }
       guard client.settings.logoutURLs.contains(where: { ClientURL.matches($0, wanted) }) else {
-        throw .unregisteredRedirect(wanted, client: client.name)
+        context.remark(onRefused: wanted, of: client)
+        target = nil
+        return
       }
     } else if try await !LogoutURLs.allow(wanted, of: nil, context) {
-      // No client is named that the error could be about. The user is asked, and sees our page.
+      context.remark(onRefused: wanted, of: nil)
       target = nil
       return
     }
@@ -261,7 +265,9 @@ private struct DirectLogoutRequest {
   /// The parameters that a form carries on.
   let fields: [HiddenField]
 
-  /// - Throws: `.unknownApplication`, `.unregisteredRedirect`, `.databaseUnavailable`.
+  /// A URL that is not registered gets no redirect, and the user is signed out all the same.
+  ///
+  /// - Throws: `.unknownApplication`, `.databaseUnavailable`.
   @EventLoop init(_ values: FormValues, _ context: RequestContext) async throws(Failure) {
     fields = ["client_id", "returnTo", "federated"].compactMap { name in
       values[name].map { HiddenField(name, $0) }
@@ -282,8 +288,9 @@ private struct DirectLogoutRequest {
     }
     // Without a client, the URL may be that of any client of the app.
     guard try await LogoutURLs.allow(wanted, of: client, context) else {
-      let name = client?.name ?? context.mailer.name(of: context.app)
-      throw .unregisteredRedirect(wanted, client: name)
+      context.remark(onRefused: wanted, of: client)
+      target = nil
+      return
     }
     target = wanted
   }
@@ -308,6 +315,21 @@ private struct DirectLogoutRequest {
       state.text(
         for: LocalPath(checked: LogoutRoutes.donePath), call, call.context.principal.user),
       of: call.issuer, call.context)
+  }
+}
+
+extension RequestContext {
+  /// Tells the log why a sign-out does not lead back to its client, and the setting that allows it.
+  ///
+  /// - Parameters:
+  ///   - url: the refused URL, of which the log gets no query.
+  ///   - client: the client of the request; nil if none is named.
+  @EventLoop fileprivate func remark(onRefused url: String, of client: Client?) {
+    let page = url.prefix { $0 != "?" && $0 != "#" }
+    let owner = client.map { "the client \($0.id)" } ?? "a client"
+    remark =
+      "the sign-out does not lead to \(String(page).excerpt(200)): "
+      + "it must be one of the logout_urls of \(owner)"
   }
 }
 

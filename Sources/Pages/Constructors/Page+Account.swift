@@ -235,17 +235,32 @@ package struct SessionDescription: Sendable {
   /// Whether it was used after it began.
   package let isUsed: Bool
   package let isCurrent: Bool
+  /// The pages that undo what the session, or one that a client got from it, has written.
+  package let undos: [Undo]
   package let end: FormTarget?
+
+  /// An undo of what a session has written.
+  package struct Undo: Sendable {
+    /// The client of the session; nil if the description has no other session to undo.
+    let client: String?
+    let page: LocalPath
+
+    package init(of client: String?, _ page: LocalPath) {
+      (self.client, self.page) = (client, page)
+    }
+  }
 
   package init(
     device: Text, place: String? = nil, clients: [String] = [],
-    time: CalendarTime, isUsed: Bool = false, isCurrent: Bool = false, end: FormTarget? = nil
+    time: CalendarTime, isUsed: Bool = false, isCurrent: Bool = false, undos: [Undo] = [],
+    end: FormTarget? = nil
   ) {
     self.device = device
     self.place = place
     self.clients = clients
     (self.time, self.isUsed) = (time, isUsed)
     self.isCurrent = isCurrent
+    self.undos = undos
     self.end = end
   }
 }

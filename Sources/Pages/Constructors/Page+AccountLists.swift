@@ -21,7 +21,7 @@ extension Page {
       }
       return Row(
         session.device, values: values, badge: session.isCurrent ? .message(.thisDevice) : nil,
-        actions: button(.end, session.end)
+        actions: session.undos.map(action) + button(.end, session.end)
       )
     }
     page.body = [.rows(rows)]
@@ -94,6 +94,12 @@ extension Page {
     if let deletion { links.append(Link(.message(.deleteAccount), to: deletion)) }
     page.body = [.links(links)]
     return page
+  }
+
+  private static func action(_ undo: SessionDescription.Undo) -> Row.Action {
+    let text: Text =
+      undo.client.map { .message(.undoChangesOf, ["client": .name($0)]) } ?? .message(.undoChanges)
+    return .link(Link(text, to: Destination(undo.page)))
   }
 
   private static func button(_ key: MessageKey, _ target: FormTarget?) -> [Row.Action] {
