@@ -144,6 +144,17 @@ class Streams(StreamCase):
             self.assertEqual(headers.get_all("X-Content-Type-Options"), ["nosniff"])
             self.assertIsNone(headers["X-Accel-Redirect"])
 
+    def test_the_longest_header_of_the_answer_fits_the_buffer_of_nginx(self):
+        origin = "https://" + ".".join(["a" * 63] * 3 + ["b" * 61])
+        self.site.set_app(allowed_origins=[origin])
+        self.addCleanup(self.site.set_app, allowed_origins=[])
+        cursor = self.ready(self.grant).wait("ready")["id"]
+        fields = {"Origin": origin, "X-Request-Id": "r" * 128, "Last-Event-ID": cursor}
+        stream = self.ready(self.grant, **fields)
+        self.assertEqual(stream.headers["Access-Control-Allow-Origin"], origin)
+        refused = self.site.get("/v1/me/events", headers=fields, token="none")
+        self.expect(refused, 401, "token_invalid")
+
     def test_clients_cannot_reach_the_program_with_or_without_a_ticket(self):
         query = self.query(self.grant)
         for path in ["/-/streams/open", f"/-/streams/open?{query}", "/-/streams/open?metrics", "/-/streams/"]:
