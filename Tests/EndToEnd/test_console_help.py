@@ -103,7 +103,7 @@ class SignInCheck(ConsoleCase):
         # While the user is blocked, the right password fails too.
         self.assertNotIn("A wrong password was sent", page.text)
         page = support.submit("/remove")
-        self.assertIn("Done: unblock the user.", page.text)
+        self.assertIn("The user is not blocked any more.", page.text)
         self.assertIn("A wrong password was sent", page.text)
         self.assertIn("These work now: password", page.text)
         self.assertFalse(self.site.dossier("user", "show", user)["blocked"])
