@@ -2431,6 +2431,68 @@ COMMENT ON COLUMN public.log_streams.version IS 'Grows by one with each change.'
 
 
 --
+-- Name: mail_deliveries; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.mail_deliveries (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    mail_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    recipient text NOT NULL,
+    recipient_hash bytea NOT NULL,
+    attempts integer NOT NULL,
+    accepted boolean NOT NULL,
+    answer text,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT mail_deliveries_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE mail_deliveries; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.mail_deliveries IS 'Emails that the relay has accepted, or that expired before. Each row stays for seven days, without text and codes.';
+
+
+--
+-- Name: COLUMN mail_deliveries.user_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_deliveries.user_id IS 'The user; the id of the app if the email concerns no known user.';
+
+
+--
+-- Name: COLUMN mail_deliveries.recipient; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_deliveries.recipient IS 'The address, of which most characters are masked.';
+
+
+--
+-- Name: COLUMN mail_deliveries.recipient_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_deliveries.recipient_hash IS 'A keyed hash of the address.';
+
+
+--
+-- Name: COLUMN mail_deliveries.accepted; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_deliveries.accepted IS 'Whether the relay has accepted the email.';
+
+
+--
+-- Name: COLUMN mail_deliveries.answer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_deliveries.answer IS 'The last answer of the relay, without addresses.';
+
+
+--
 -- Name: mail_outbox; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -2477,7 +2539,7 @@ COMMENT ON COLUMN public.mail_outbox.sealed IS 'Sender, recipient and text, encr
 -- Name: COLUMN mail_outbox.user_id; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mail_outbox.user_id IS 'The user whose token in mail_tokens the mail contains; without the token it is not sent.';
+COMMENT ON COLUMN public.mail_outbox.user_id IS 'The user whom the mail concerns; null if none is known. A mail with the hash of a token is not sent without that token in mail_tokens.';
 
 
 --
@@ -3960,6 +4022,14 @@ ALTER TABLE ONLY public.log_streams
 
 
 --
+-- Name: mail_deliveries mail_deliveries_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.mail_deliveries
+    ADD CONSTRAINT mail_deliveries_pkey PRIMARY KEY (user_id, mail_id);
+
+
+--
 -- Name: mail_outbox mail_outbox_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -4391,6 +4461,34 @@ CREATE INDEX log_streams_app ON public.log_streams USING btree (app_id);
 
 
 --
+-- Name: mail_deliveries_by_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mail_deliveries_by_app ON public.mail_deliveries USING btree (app_id, mail_id);
+
+
+--
+-- Name: mail_deliveries_by_end; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mail_deliveries_by_end ON public.mail_deliveries USING btree (ended_at);
+
+
+--
+-- Name: mail_deliveries_by_id; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mail_deliveries_by_id ON public.mail_deliveries USING btree (mail_id);
+
+
+--
+-- Name: mail_deliveries_by_recipient; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mail_deliveries_by_recipient ON public.mail_deliveries USING btree (user_id, recipient_hash);
+
+
+--
 -- Name: mail_outbox_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -4409,6 +4507,13 @@ CREATE INDEX mail_outbox_by_end ON public.mail_outbox USING btree (expires_at);
 --
 
 CREATE INDEX mail_outbox_by_turn ON public.mail_outbox USING btree (((receiver IS NOT NULL)), next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+
+
+--
+-- Name: mail_outbox_by_user; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mail_outbox_by_user ON public.mail_outbox USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 
 --
@@ -4552,6 +4657,13 @@ CREATE INDEX users_anonymous ON public.users USING btree (user_id) WHERE anonymo
 
 
 --
+-- Name: users_blocked; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_blocked ON public.users USING btree (app_id, created_at, user_id) WHERE (blocked_at IS NOT NULL);
+
+
+--
 -- Name: users_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -4612,6 +4724,13 @@ CREATE INDEX users_by_nickname ON public.users USING btree (app_id, public.name_
 --
 
 CREATE INDEX users_by_phone ON public.users USING btree (app_id, phone COLLATE "C", user_id) WHERE (phone IS NOT NULL);
+
+
+--
+-- Name: users_unverified; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_unverified ON public.users USING btree (app_id, created_at, user_id) WHERE ((NOT email_verified) AND (NOT anonymous));
 
 
 --
@@ -4828,6 +4947,14 @@ ALTER TABLE ONLY public.issuers
 
 ALTER TABLE ONLY public.log_streams
     ADD CONSTRAINT log_streams_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: mail_deliveries mail_deliveries_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.mail_deliveries
+    ADD CONSTRAINT mail_deliveries_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

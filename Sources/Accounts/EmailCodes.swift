@@ -65,7 +65,7 @@ package enum EmailCodes {
         // No mail is sent, and the response takes as long.
         try AccountMail.request(nil, email, address, in: transaction)
       } else {
-        AccountMail.sendCode(of: flow, in: verified?.language, in: transaction)
+        AccountMail.sendCode(of: flow, to: account, in: verified?.language, in: transaction)
       }
     }
     return flow

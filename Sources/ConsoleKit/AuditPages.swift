@@ -33,7 +33,7 @@ package import WireKit
         switch name {
         case "action": return (name, EventWords.code(ofAction: typed) ?? typed)
         case "actor": return (name, EventWords.code(ofActor: typed) ?? typed)
-        case "offset": return (name, Self.zone(minutes: typed) == nil ? "" : typed)
+        case "offset": return (name, DayZone(minutes: typed) == nil ? "" : typed)
         default: return (name, typed)
         }
       }
@@ -63,23 +63,15 @@ package import WireKit
     ///
     /// Days begin and end in the zone of the reader.
     var parameters: [(name: String, value: String)] {
-      let zone = Self.zone(minutes: self["offset"])
+      let zone = DayZone(minutes: self["offset"])
       return values.filter { $0.name != "offset" }.map { name, value in
         guard let zone, value.utf8.count == 10 else { return (name, value) }
         switch name {
-        case "from": return (name, "\(value)T00:00:00\(zone)")
-        case "to": return (name, "\(value)T23:59:59\(zone)")
+        case "from": return (name, zone.start(of: value))
+        case "to": return (name, zone.end(of: value))
         default: return (name, value)
         }
       }
-    }
-
-    /// Returns a zone of RFC 3339 by its minutes east of UTC; nil for another text.
-    private static func zone(minutes text: String) -> String? {
-      guard let minutes = Int(text), abs(minutes) <= 900 else { return nil }
-      func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-      let (hours, rest) = abs(minutes).quotientAndRemainder(dividingBy: 60)
-      return "\(minutes < 0 ? "-" : "+")\(digits(hours)):\(digits(rest))"
     }
 
     var flags: String {

@@ -328,7 +328,9 @@ package enum ConsoleOutcome {
     if failure.is(.roleInsufficient) {
       let role = session.administrator.role.rawValue
       page.body = [
-        Part.paragraph("Your role (\(role)) is not enough for this. An owner can change it.")
+        Part.paragraph(
+          "Your role (\(role)) is not enough for this. Ask an administrator with a higher role; an "
+            + "owner can change yours.")
       ]
     }
     if let back {

@@ -66,7 +66,7 @@ package enum EventWords {
     "app_delete": "App deleted", "administrator_create": "Administrator added",
     "administrator_change": "Administrator changed",
     "administrator_delete": "Administrator deleted",
-    "administrator_link": "Administrator's link used", "client_create": "Application created",
+    "administrator_link": "Administrator's link made", "client_create": "Application created",
     "client_change": "Application changed", "client_delete": "Application deleted",
     "client_secret_rotate": "Application's secret replaced",
     "client_grant_set": "Application's access to an API changed",

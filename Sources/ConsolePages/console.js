@@ -8,6 +8,7 @@ if (link && location.hash.length > 1) {
 }
 
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest" });
 
 // Times in the zone of the browser, with UTC below the pointer. Days in filters have its offset.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();

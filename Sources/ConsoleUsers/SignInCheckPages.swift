@@ -93,6 +93,21 @@ import WireKit
           ? Part.warning("<p>No way to sign in works now.</p>")
           : "<p>These work now: \(words.map { "\($0) " as Markup })</p>"
     ]
+    if found["second_factor"]?.bool == true {
+      page.body.append(
+        Part.paragraph(
+          "The user has a second factor: a password or an emailed code also needs a code of the "
+            + "authenticator app."))
+      if let user, visit.right >= .admin {
+        page.body.append(
+          Part.buttons(
+            Part.link(
+              "Remove second factors", to: visit.path("users", user, "sign-in", "factors"),
+              style: .secondary)))
+      } else {
+        page.body.append(Part.paragraph("An admin or owner can remove it.", isMuted: true))
+      }
+    }
     if reasons.isEmpty {
       page.body.append(
         Part.paragraph(
@@ -100,6 +115,11 @@ import WireKit
         ))
     }
     page.body += reasons.map { card(of: $0, question, visit) }
+    let mails = found["mails"]?.array?.compactMap { $0["mail"] } ?? []
+    page.body.append(
+      mails.isEmpty
+        ? Part.paragraph("No email was sent to this address in the last 7 days.", isMuted: true)
+        : Part.card("Emails of the last 7 days", UserMailPages.table(of: mails)))
     page.body.append(form(question, visit, []))
     return page
   }
@@ -180,7 +200,18 @@ import WireKit
     var request = ConsoleRequest(method, path.split(separator: "/").dropFirst().map(String.init))
     request.body = action["body"].flatMap { $0 == .null ? nil : $0 }
     _ = try await visit.send(request)
-    return .done(next, "Done: \(label.prefix(1).lowercased())\(label.dropFirst()).")
+    return .done(next, sentence(after: label))
+  }
+
+  private static func sentence(after label: String) -> String {
+    switch label {
+    case "Unblock the user": "The user is not blocked any more."
+    case "Mark the address as verified": "The address is marked as verified."
+    case "Email a link to a new password": "The email with the link is on its way."
+    case "Reset the limits": "The limits are reset."
+    case "Remove the second factors": "The second factors are removed, and an email reports it."
+    default: "The email is sent again at once. Load the page again in a minute to see the result."
+    }
   }
 
   /// The action of the console against a reason.
@@ -203,7 +234,7 @@ import WireKit
       let user = path.count > 2 ? path[2] : ""
       switch reason["code"]?.string ?? "" {
       case "blocked": self = .button("Unblock the user")
-      case "email_unverified": self = .button("Verify the address")
+      case "email_unverified": self = .button("Mark the address as verified")
       case "no_password", "wrong_password":
         self = path.last == "reset-request" ? .button("Email a link to a new password") : .none
       case "connection_only":

@@ -1,6 +1,5 @@
+import Administration
 import ConsoleKit
-import Administration
-import Administration
 import ConsolePages
 import Encoding
 package import EventLoop
@@ -233,10 +232,11 @@ struct UserFilter {
   init(_ query: FormValues?) {
     let typed = query?["filter"] ?? ""
     let (from, to) = (query?["from"] ?? "", query?["to"] ?? "")
+    let zone = DayZone(minutes: query?["offset"] ?? "") ?? .utc
     var terms = typed.isEmpty ? [] : [typed]
-    if !from.isEmpty { terms.append("created_at >= \"\(from)T00:00:00Z\"") }
+    if !from.isEmpty { terms.append("created_at >= \"\(zone.start(of: from))\"") }
     // The last day belongs to the range.
-    if !to.isEmpty { terms.append("created_at <= \"\(to)T23:59:59.999999Z\"") }
+    if !to.isEmpty { terms.append("created_at <= \"\(zone.last(of: to))\"") }
     if let term = Self.terms[query?["state"] ?? ""] {
       // A filter needs one term with an index, and each user has this one.
       if terms.isEmpty { terms.append("created_at >= \"1970-01-01T00:00:00Z\"") }
@@ -254,7 +254,7 @@ struct UserFilter {
   ]
   private static let terms = [
     "blocked": "blocked = true", "guest": "anonymous = true",
-    "unverified": "email_verified = false",
+    "unverified": "email_verified = false and anonymous = false",
   ]
 
   /// The parameters of the page.
@@ -278,6 +278,7 @@ struct UserFilter {
     ]
     return """
       <form class="filter" method="get" action="\(visit.path("users").text)">\
+      <input type="hidden" name="offset" value="">\
       \(fields.markup(mistakes))\(Part.submit("Apply", .secondary))</form>
       """
   }

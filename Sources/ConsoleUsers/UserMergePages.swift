@@ -96,20 +96,15 @@ import WireKit
     return .object(body)
   }
 
-  /// Returns the form that chooses the other user, and what becomes of documents.
+  /// Returns the form that chooses the other user.
   private static func chooser(
     _ visit: ConsoleVisit, _ form: FormValues?, _ mistakes: [Mistake], hasPreview: Bool
   ) -> Markup {
-    var fields = [
+    let fields = [
       ConsoleField(
         "other", "The user that goes", value: form?.trimmed("other") ?? "",
         hint: "An email address or an id.")
     ]
-    if hasPreview {
-      fields += documents.map { name, label in
-        ConsoleField(name, label, .choice(choices), value: form?[name] ?? "merge")
-      }
-    }
     return Part.card(
       nil,
       """
@@ -207,7 +202,10 @@ import WireKit
     _ mistakes: [Mistake]
   ) -> Markup {
     let name = name(of: preview["other"], other)
-    let hidden = documents.map { HiddenField($0.0, form?[$0.0] ?? "merge") }
+    let selects = documents.map { name, label in
+      ConsoleField(name, label, .choice(choices), value: choice(of: name, in: form))
+    }
+    let hidden = documents.map { HiddenField(shown + $0.0, choice(of: $0.0, in: form)) }
     let field = ConsoleQuestion.field(typing: name)
     let instead = Part.link(
       "Keep the other user instead",
@@ -217,6 +215,9 @@ import WireKit
     let merge = Part.form(
       visit.target(visit.userPath("merge"), [HiddenField("other", other)] + hidden), isWide: true,
       """
+      <div class="grid fields">\(selects.map { $0.with(mistakes).markup })</div>\
+      \(Part.buttons(
+        Part.submit("Show the result", .secondary, value: HiddenField("preview", "true"))))\
       \([field].markup(mistakes))\
       \(Part.buttons(
         Part.submit("Merge users", .danger), instead,
@@ -228,6 +229,13 @@ import WireKit
       picture. For 7 days, you can undo the merge: the user then exists again, without sessions and password.</p>\
       \(merge)</section>
       """
+  }
+
+  /// The start of the names of the choices whose result the page shows.
+  private static let shown = "shown_"
+
+  private static func choice(of document: String, in form: FormValues?) -> String {
+    choices.first { $0.0 == form?[document] }?.0 ?? "merge"
   }
 
   private static func name(of other: JSON?, _ id: String) -> String {
@@ -243,6 +251,16 @@ import WireKit
     let other = form.trimmed("other")
     let user = try await visit.read("users", other).json
     let name = UserPages.title(of: user)
+    if form["preview"] != nil { return .refused(try await page(visit, form), .ok) }
+    // Only what the page has shown is merged.
+    let isShown = documents.allSatisfy { document, _ in
+      form[shown + document].map { $0 == choice(of: document, in: form) } ?? true
+    }
+    guard isShown else {
+      let text = "You have changed a choice. The page shows the result now; confirm it again."
+      return .refused(
+        try await page(visit, form, mistakes: [Mistake(text)]), .unprocessable)
+    }
     let mistakes = ConsoleQuestion.mistakes(form, typing: name)
     guard mistakes.isEmpty else {
       return .refused(try await page(visit, form, mistakes: mistakes), .unprocessable)

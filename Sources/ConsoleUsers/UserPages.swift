@@ -27,11 +27,6 @@ import WireKit
         (visit, _) async throws(Failure) in
         try await setBlock(visit, false)
       },
-      ConsoleVisit.form("\(path)/verify", below: 1, "Verify the address of a user") {
-        (visit, _) async throws(Failure) in
-        _ = try await visit.send(ConsoleRequest(.post, "users", visit.userID, "email", "verify"))
-        return .done(visit.userPath(), "The address is verified.")
-      },
       ConsoleVisit.page("\(path)/history", "List what happened to a user", history),
       ConsoleVisit.download("\(path)/export", "Download all data of a user") { visit in
         ConsoleRequest(.get, "users", visit.userID, "export")
@@ -39,6 +34,12 @@ import WireKit
         "\(visit.userID).json"
       },
     ]
+    + ConsoleVisit.asked(
+      "\(path)/verify", for: .support, "Mark the address of a user as verified", ask: verification
+    ) { (visit, _) async throws(Failure) in
+      _ = try await visit.send(ConsoleRequest(.post, "users", visit.userID, "email", "verify"))
+      return .done(visit.userPath(), "The address is marked as verified.")
+    }
     + ConsoleVisit.asked(
       "\(path)/delete", for: .admin, isRecent: true, "Delete a user", ask: deletion
     ) {
@@ -82,6 +83,7 @@ import WireKit
     case devices
     case roles
     case applications
+    case emails
     case history
 
     var label: String {
@@ -94,12 +96,13 @@ import WireKit
       case .devices: "Devices"
       case .roles: "Roles"
       case .applications: "Applications"
+      case .emails: "Emails"
       case .history: "History"
       }
     }
 
-    /// Whether the tab shows documents.
-    var hasDocuments: Bool { self == .customData || self == .properties }
+    /// Whether the tab shows what a viewer may not read.
+    var isForSupport: Bool { [.customData, .properties, .emails].contains(self) }
   }
 
   /// Returns the page of a user with its head and its tabs.
@@ -108,7 +111,7 @@ import WireKit
     var page = ConsolePage(title, heading: heading(of: user), section: .users)
     page.back = ConsoleLink("Users", to: visit.path("users"))
     page.tags = tags(of: user)
-    page.tabs = Tab.allCases.filter { !$0.hasDocuments || visit.right >= .support }.map {
+    page.tabs = Tab.allCases.filter { !$0.isForSupport || visit.right >= .support }.map {
       ConsoleTab(
         $0.label, to: $0 == .details ? visit.userPath() : visit.userPath($0.rawValue),
         isCurrent: $0 == tab)
@@ -134,7 +137,7 @@ import WireKit
   /// - Returns: the page.
   /// - Throws: the failure of a request.
   static func details(
-    _ visit: ConsoleVisit, profile typed: FormValues? = nil, documents: DocumentForm? = nil,
+    _ visit: ConsoleVisit, profile typed: [String: String]? = nil, documents: DocumentForm? = nil,
     mistakes: [Mistake] = []
   ) async throws(Failure) -> ConsolePage {
     let answer = try await visit.read("users", visit.userID)
@@ -149,7 +152,7 @@ import WireKit
         Part.definitions([
           ("Id (user_id)", Part.identifier(visit.userID)),
           ("Created", Part.time(user["created_at"]?.string)),
-          ("Last change", Part.time(user["updated_at"]?.string)),
+          ("Last change of the profile", Part.time(user["updated_at"]?.string)),
           ("Last sign-in", Part.time(logins["last_login_at"]?.string)),
           ("Sign-ins", "\(logins["login_count"]?.text ?? "0")"),
         ]))
@@ -166,6 +169,12 @@ import WireKit
         try await form.card("Metadata", to: visit.userPath("metadata"), visit, mistakes))
     }
     page.body.append(profileCard(user, answer.version, typed, visit, mistakes))
+    if visit.right < .admin {
+      page.body.append(
+        Part.paragraph(
+          "An admin or owner can change the address and the profile, restore data, and export, merge or "
+            + "delete the user.", isMuted: true))
+    }
     page.commands = [
       "dossier user show \(visit.userID) --app \(visit.place)",
       "dossier api GET /v1/users/\(visit.userID)/metadata --app \(visit.place)",
@@ -216,7 +225,8 @@ import WireKit
           "Why can this user not sign in?",
           to: visit.path("sign-in-check", query: [("user", visit.userID)]), style: .secondary))
       if user["email"]?.string != nil, user["email_verified"]?.bool == false {
-        actions.append(Part.button("Verify address", visit.target(visit.userPath("verify"))))
+        actions.append(
+          Part.link("Mark as verified", to: visit.userPath("verify"), style: .secondary))
       }
       let isBlocked = user["blocked"]?.bool == true
       actions.append(
@@ -233,7 +243,7 @@ import WireKit
   }
 
   private static func profileCard(
-    _ user: JSON, _ version: Int?, _ typed: FormValues?, _ visit: ConsoleVisit,
+    _ user: JSON, _ version: Int?, _ typed: [String: String]?, _ visit: ConsoleVisit,
     _ mistakes: [Mistake]
   ) -> Markup {
     guard visit.right >= .admin else {
@@ -247,50 +257,70 @@ import WireKit
       hint: "A new address is not verified.")
     let others = profileFields.map { field in
       ConsoleField(
-        field.name, field.label, value: typed?[field.name] ?? user[field.name]?.string ?? "")
+        field.name, field.label, value: typed?[field.name] ?? user[field.name]?.string ?? "",
+        hint: field.name == "phone" ? "With the code of the country, such as +442079460123" : nil)
     }
     let fields = [email] + others
+    // The values that the page showed, so that only changed fields are saved.
+    let base = fields.map { HiddenField("\($0.name)_base", user[$0.name]?.string ?? "") }
     return Part.card(
       "Profile",
       Part.form(
-        visit.target(visit.userPath("profile"), [.version(version)]), isWide: true,
+        visit.target(visit.userPath("profile"), [.version(version)] + base), isWide: true,
         """
         <div class="grid fields">\(fields.map { $0.with(mistakes).markup })</div>\
         \(Part.buttons(Part.submit("Save profile")))
         """))
   }
 
+  /// Saves the fields that the administrator has changed.
+  ///
+  /// Fields that another request has changed meanwhile keep its values, unless both have changed one.
   private static func saveProfile(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
     let stored = try await visit.read("users", visit.userID)
-    let names = ["email"] + profileFields.map(\.name)
-    guard let version = form.version, version == stored.version else {
-      // The form now has the new version, and says what differs.
-      let mistakes = names.compactMap { name -> Mistake? in
-        let now = stored.json[name]?.string ?? ""
-        guard now != form.trimmed(named: name) else { return nil }
-        return Mistake("Now it is “\(now)”.", field: name)
+    var patch = JSONObject()
+    // The form as it is shown again: fields that the administrator left have the stored values.
+    var shown: [String: String] = [:]
+    var conflicts: [Mistake] = []
+    for name in ["email"] + profileFields.map(\.name) {
+      let (now, typed) = (stored.json[name]?.string ?? "", value(of: name, in: form))
+      let isChanged = !typed.hasSameBytes(as: form.trimmed(named: "\(name)_base"))
+      shown[name] = isChanged ? typed : now
+      guard isChanged, !typed.hasSameBytes(as: now) else { continue }
+      patch[name] = typed.isEmpty ? .null : .string(typed)
+      if !now.hasSameBytes(as: form["\(name)_base"] ?? "") {
+        let text = now.isEmpty ? "It was emptied meanwhile." : "Meanwhile it became “\(now)”."
+        conflicts.append(Mistake("\(text) Saving again replaces that.", field: name))
       }
+    }
+    guard conflicts.isEmpty else {
       let first = Mistake(
         "The profile has changed since you opened it. Nothing was saved; check the fields and save "
           + "again.")
-      let page = try await details(visit, profile: form, mistakes: [first] + mistakes)
+      let page = try await details(visit, profile: shown, mistakes: [first] + conflicts)
       return .refused(page, .preconditionFailed)
-    }
-    var patch = JSONObject()
-    for name in names {
-      let (now, typed) = (stored.json[name]?.string ?? "", form.trimmed(named: name))
-      if !now.hasSameBytes(as: typed) { patch[name] = typed.isEmpty ? .null : .string(typed) }
     }
     guard patch.count > 0 else { return .done(visit.userPath(), "Nothing has changed.") }
     var request = ConsoleRequest(.patch, "users", visit.userID)
-    (request.body, request.version) = (.object(patch), version)
-    return try await visit.submit(request, names) { _ in
-      .done(visit.userPath(), "The profile is saved.")
+    (request.body, request.version) = (.object(patch), stored.version)
+    return try await visit.submit(request, Array(shown.keys)) { [patch] _ in
+      .done(
+        visit.userPath(),
+        patch["email"]?.string == nil
+          ? "The profile is saved."
+          : "The profile is saved. The new address is not verified, and no email was sent.")
     } orShow: { (mistakes) async throws(Failure) in
-      try await details(visit, profile: form, mistakes: mistakes)
+      try await details(visit, profile: shown, mistakes: mistakes)
     }
+  }
+
+  /// Returns what a field of the profile has; a telephone number without spaces and punctuation.
+  private static func value(of name: String, in form: FormValues) -> String {
+    let text = form.trimmed(named: name)
+    guard name == "phone", text.utf8.first == UInt8(ascii: "+") else { return text }
+    return String(text.filter { !" -()/.".contains($0) })
   }
 
   private static func setBlock(
@@ -303,6 +333,19 @@ import WireKit
       visit.userPath(),
       isBlocked
         ? "The user is blocked, and all sessions have ended." : "The user may sign in again.")
+  }
+
+  private static func verification(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleQuestion {
+    let user = try await visit.read("users", visit.userID).json
+    let name = title(of: user)
+    return ConsoleQuestion(
+      title: "Mark \(name) as verified", heading: "Mark \(heading(of: user)) as verified",
+      section: .users, back: ConsoleLink(name, to: visit.userPath()),
+      consequences: [
+        "The app believes from now on that the user reads emails at \(name). Do this only if you know it.",
+        "No email is sent. If the address has a mistake, its owner could take over the account.",
+      ], button: "Mark as verified",
+      commands: ["dossier user verify-email \(visit.userID) --app \(visit.place)"])
   }
 
   // MARK: Deletion
@@ -322,6 +365,8 @@ import WireKit
         count(identities.count, "way to sign in is lost", "ways to sign in are lost"),
         "Metadata, app metadata, custom data and properties are lost.",
         "This cannot be undone. Others may then use the address again.",
+        "What stays: events in the audit log, with the id of the user and network addresses, as long "
+          + "as the app keeps events; backups; and files that were exported.",
       ], button: "Delete user", confirmation: name,
       commands: ["dossier user delete \(visit.userID) --app \(visit.place)"])
   }

@@ -16,6 +16,7 @@ package enum UserRoutes {
       SupportPages.routes,
       UserApplicationPages.routes,
       UserListPages.routes,
+      UserMailPages.routes,
       UserPages.routes,
       UserMergePages.routes,
       UserRolePages.routes,

@@ -117,21 +117,34 @@ import WireKit
           <div class="buttons">\(help)</div>
           """))
     }
-    if visit.right == .support {
+    var hasFactor = false
+    if visit.right >= .support {
+      var request = ConsoleRequest(.post, "sign-in-checks")
+      request.body = ["user_id": .string(visit.userID)]
+      hasFactor = try await visit.send(request).json["second_factor"]?.bool == true
+      if !hasFactor {
+        page.body.append(Part.card("Second factors", Part.paragraph("The user has none.")))
+      }
+    }
+    if visit.right == .support, hasFactor {
       page.body.append(
         Part.card(
           "Second factors",
-          Part.paragraph("Your role cannot remove them or set a password. Ask an admin or owner.")))
+          Part.paragraph(
+            "The user has an authenticator app. Your role cannot remove it or set a password. Ask an "
+              + "admin or owner.")))
     }
-    if visit.right >= .admin {
+    if visit.right >= .admin, hasFactor {
       page.body.append(
         Part.card(
           "Second factors",
           """
-          <p>For a user who has lost the authenticator app and the recovery codes.</p>\
+          <p>The user has an authenticator app. Remove it if it and the recovery codes are lost.</p>\
           \(Part.link(
             "Remove second factors", to: visit.userPath("sign-in", "factors"), style: .secondary))
           """))
+    }
+    if visit.right >= .admin {
       let field = ConsoleField(
         "password", "New password", .password(isNew: true),
         hint: "All sessions and API keys end, and an email tells the user.")

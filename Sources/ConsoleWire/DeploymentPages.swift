@@ -1,3 +1,4 @@
+import Administration
 import ConsoleKit
 import ConsolePages
 import Encoding
@@ -50,44 +51,81 @@ import WireKit
     return page
   }
 
+  private static let states = [("", "Waiting or given up"), ("sent", "Sent"), ("failed", "Failed")]
+
   private static func outbox(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
-    let mails = try await visit.read("mails", query: [("limit", "50"), ("cursor", visit.cursor)])
+    let form = FormValues(visit.call.request.query)
+    let state = states.first { $0.0 == form?["state"] }?.0 ?? ""
+    let app = form?.trimmed("app") ?? ""
     var page = ConsolePage("Outbox", section: .outbox)
     page.hasTimes = true
-    page.commands = ["dossier mail list", "dossier mail retry"]
+    let flags = [("state", state), ("app", app)].filter { !$0.1.isEmpty }
+      .map { " --\($0) \(CommandLineText.quoted($1))" }.joined()
+    page.commands = ["dossier mail list\(flags)", "dossier mail retry"]
     page.body = [
       Part.paragraph(
-        "An email is here only until the mail server accepts it. It is then deleted, since it may have "
-          + "a code or a link. One that is refused is tried again for up to 24 hours. What was sent is "
-          + "in the log of the mail server.",
+        "An email waits here until the mail server accepts it. One that is refused is tried again for up "
+          + "to 24 hours. The result is listed for 7 days, without the text, codes and links.",
         isMuted: true)
     ]
-    guard !mails.items.isEmpty else {
-      page.body.append(Part.empty("No email waits."))
+    let fields = [
+      ConsoleField("state", "State", .choice(states), value: state),
+      ConsoleField("app", "App", value: app),
+    ]
+    let mails: ConsoleAnswer
+    do throws(Failure) {
+      mails = try await visit.read(
+        "mails",
+        query: [("state", state), ("app", app), ("limit", "50"), ("cursor", visit.cursor)])
+    } catch {
+      guard error.isMendable || error.type.kind == .notFound else { throw error }
+      visit.call.failure = error
+      page.mistakes = [Mistake("No app has this name.", field: "app")]
+      page.body.append(filter(fields.markup(page.mistakes)))
       return page
     }
-    page.actions = [
-      Part.button("Try all again", visit.target(.console("-", "outbox", "retry")))
-    ]
-    var table = ConsoleTable(
-      "Emails that wait",
-      [
-        .init("To"), .init("Kind"), .init("App"), .init("Attempts", isNumber: true),
-        .init("Next attempt"), .init("Last answer"), .init("Action"),
-      ])
-    for mail in mails.items {
+    page.body.append(filter(fields.markup([])))
+    guard !mails.items.isEmpty else {
+      page.body.append(
+        Part.empty(
+          state.isEmpty ? "No email waits." : "No email of the last 7 days is in this state."))
+      return page
+    }
+    if state.isEmpty, app.isEmpty {
+      page.actions = [
+        Part.button("Try all again", visit.target(.console("-", "outbox", "retry")))
+      ]
+    }
+    page.body.append(table(of: mails.items, visit))
+    page.body += visit.pager(mails) {
+      .console("-", "outbox", query: [("state", state), ("app", app)] + $0)
+    }
+    return page
+  }
+
+  private static func filter(_ fields: Markup) -> Markup {
+    """
+    <form class="filter" method="get" action="\(LocalPath.console("-", "outbox").text)">\
+    \(fields)\(Part.submit("Apply", .secondary))</form>
+    """
+  }
+
+  /// Returns emails as a table, with the actions on those in the queue.
+  private static func table(of mails: [JSON], _ visit: ConsoleVisit) -> Markup {
+    var table = MailTable.start("Emails", [.init("App"), .init("Action")])
+    for mail in mails {
       let hidden = [HiddenField("mail", mail["id"]?.string ?? "")]
       let retry = Part.button("Try again", visit.target(.console("-", "outbox", "retry"), hidden))
       let drop = Part.button("Delete", visit.target(.console("-", "outbox", "drop"), hidden))
-      table.rows.append([
-        Part.address(mail["to"]?.string ?? "unreadable"), Part.name(mail["kind"]?.string ?? ""),
-        Part.name(mail["app"]?.string ?? ""), "\(mail["attempts"]?.text ?? "")",
-        Part.time(mail["next_attempt_at"]?.string), Part.name(mail["last_error"]?.string ?? ""),
-        #"<div class="actions">\#(retry)\#(drop)</div>"#,
-      ])
+      let app = mail["app"]?.string ?? ""
+      let isQueued = mail["ended_at"]?.string == nil
+      table.rows.append(
+        MailTable.row(of: mail, user: mail["user_id"]?.string.map { .console(app, "users", $0) })
+          + [
+            Part.name(app),
+            isQueued ? #"<div class="actions">\#(retry)\#(drop)</div>"# : "",
+          ])
     }
-    page.body.append(table.markup)
-    page.body += visit.pager(mails) { .console("-", "outbox", query: $0) }
-    return page
+    return table.markup
   }
 }

@@ -5,17 +5,24 @@ import EventLoop
 import HTTP
 import HostedPages
 import JSON
+import Localization
 import Pages
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 
-/// The own account of an administrator: sessions, factors and keyboard shortcuts.
+/// The own account of an administrator: sessions, factors, language and keyboard shortcuts.
 @EventLoop enum OwnAccountPages {
   private nonisolated static let path = LocalPath.console("-", "me")
 
   nonisolated static let routes = [
-    ConsoleVisit.page(path.text, "Show the account of the administrator", show),
+    ConsoleVisit.page(path.text, "Show the account of the administrator") {
+      (visit) async throws(Failure) in try await show(visit)
+    },
+    ConsoleVisit.form(
+      "\(path.text)/language", below: 1, "Change the language of emails to the administrator",
+      saveLanguage),
     ConsoleVisit.form(
       "\(path.text)/sessions/end", below: 2, "End the other sessions of the administrator"
     ) {
@@ -34,10 +41,38 @@ import WireKit
     },
   ]
 
-  private static func show(_ visit: ConsoleVisit) async throws(Failure) -> ConsolePage {
+  private static func saveLanguage(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let language = form.trimmed("language")
+    do throws(Failure) {
+      try await ConsoleSessions.setLanguage(
+        language.isEmpty ? nil : language, of: visit.session, visit.context)
+    } catch {
+      guard error.isMendable else { throw error }
+      let mistakes = error.mistakes(["language"], naming: ["locale": "language"])
+      let page = try await show(visit, mistakes: mistakes)
+      return .refused(page, .unprocessable)
+    }
+    return .done(path, "The language is saved.")
+  }
+
+  private static func show(
+    _ visit: ConsoleVisit, mistakes: [Mistake] = []
+  ) async throws(Failure) -> ConsolePage {
     let administrator = visit.session.administrator
     var page = ConsolePage("Your account")
     page.hasTimes = true
+    page.mistakes = mistakes
+    let stored = try await ConsoleSessions.language(of: visit.session, visit.context) ?? ""
+    let app = try await visit.context.apps.operators()
+    let tags = visit.context.dependencies[AppPages.self].languages(of: app).catalogs.map {
+      ($0.language, $0.name)
+    }
+    let other = stored.isEmpty || tags.contains { $0.0 == stored } ? [] : [(stored, stored)]
+    let language = ConsoleField(
+      "language", "Language of emails to you", .choice([("", "That of the app")] + tags + other),
+      value: stored, hint: "The pages of the console are in English.")
     let (factors, codes) = try await ConsoleSessions.factors(of: visit.session, visit.context)
     var facts: [(label: String, value: Markup)] = [
       ("Email address", Part.address(visit.session.email)),
@@ -70,6 +105,11 @@ import WireKit
         ? ""
         : Part.button(
           "End all other sessions", visit.target(.console("-", "me", "sessions", "end"))),
+      Part.card(
+        "Language",
+        Part.form(
+          visit.target(.console("-", "me", "language")), isWide: true,
+          "\(language.with(mistakes).markup)\(Part.buttons(Part.submit("Save", .secondary)))")),
       Part.card(
         "Keyboard",
         Part.form(

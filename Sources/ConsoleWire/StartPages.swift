@@ -52,7 +52,8 @@ import WireKit
       guard let token = state.values[.token] else { return call.redirect(to: path) }
       let missing = AccessPages.missing(["password", "code"], in: form)
       guard missing.isEmpty else {
-        return ConsoleResponses.page(try setUpPage(state, call, missing), .unprocessable)
+        let page = try setUpPage(state, call, code: form.trimmed("code"), missing)
+        return ConsoleResponses.page(page, .unprocessable)
       }
       do throws(Failure) {
         let (session, codes) = try await AdministratorLinks.use(
@@ -67,7 +68,9 @@ import WireKit
       } catch {
         return try AccessPages.refusal(
           of: error, call, field: "code", "The code is wrong. Check it, or wait for the next one."
-        ) { (mistakes) throws(Failure) in try setUpPage(state, call, mistakes) }
+        ) { (mistakes) throws(Failure) in
+          try setUpPage(state, call, code: form.trimmed("code"), mistakes)
+        }
       }
     },
     ConsoleVisit.lead(codesPath.text, "Show the recovery codes of an administrator") { visit in
@@ -105,7 +108,7 @@ import WireKit
   }
 
   private static func setUpPage(
-    _ state: ConsoleState, _ call: Call, _ mistakes: [Mistake] = []
+    _ state: ConsoleState, _ call: Call, code: String = "", _ mistakes: [Mistake] = []
   ) throws(Failure) -> ConsolePage {
     var page = ConsolePage("Set up your account")
     page.mistakes = mistakes
@@ -115,7 +118,11 @@ import WireKit
       ConsoleField(
         "password", "Create a password", .password(isNew: true),
         hint: "At least 8 characters. A sentence is good."),
-      ConsoleField("code", "6-digit code", .code, hint: "The one that the app now shows."),
+      // A code that is not at fault stays, since only the password is emptied.
+      ConsoleField(
+        "code", "6-digit code", .code,
+        value: mistakes.contains { $0.field == "code" } ? "" : code,
+        hint: "The one that the app now shows."),
     ]
     let sealed = HiddenField(ConsoleState.parameter, try state.text(for: setUpPath, call))
     let user: Markup = """

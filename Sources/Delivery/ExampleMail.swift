@@ -48,7 +48,7 @@ extension RequestContext {
       ])
     }
     try await transaction { transaction async throws(Failure) in
-      transaction.queue(mail, kind)
+      transaction.queue(mail, kind, about: nil)
       Event("mail_test", detail: ["kind": .string(kind.name)]).record(in: transaction)
     }
   }

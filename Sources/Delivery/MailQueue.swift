@@ -50,12 +50,18 @@ import Postgres
 }
 
 extension Transaction {
-  /// Queues a mail; it expires after that time.
+  /// Queues a mail.
   ///
-  /// Nil is a mail that could not be composed.
-  package func queue(_ mail: QueuedMail?, _ kind: MailKind, for time: Duration = Outbox.patience) {
+  /// - Parameters:
+  ///   - mail: the mail; nil for one that could not be composed.
+  ///   - kind: the kind of the mail.
+  ///   - user: the user whom it concerns; nil if none is known.
+  ///   - time: the time after which it expires.
+  package func queue(
+    _ mail: QueuedMail?, _ kind: MailKind, about user: UserID?, for time: Duration = Outbox.patience
+  ) {
     guard let mail, let sealed = context.sealed(mail) else { return }
-    queue(QueuedRow(mail.id, of: app.id), kind.name, sealed, for: time)
+    queue(QueuedRow(mail.id, of: app.id, about: user), kind.name, sealed, for: time)
   }
 
   /// Queues a mail together with its token; the mail expires with the token.
@@ -88,8 +94,8 @@ extension Transaction {
 
   /// Queues a row, and lets this worker deliver it.
   private func queue(_ row: QueuedRow, _ kind: String, _ sealed: BinaryBytes, for time: Duration) {
-    let (token, add) = (row.token, OutboxQueries.add)
-    _ = send(add, row.id, row.app, kind, sealed, time, token?.user, token?.hash, row.receiver)
+    let (hash, add) = (row.token?.hash, OutboxQueries.add)
+    _ = send(add, row.id, row.app, kind, sealed, time, row.user, hash, row.receiver)
     context.deliver(row)
   }
 }

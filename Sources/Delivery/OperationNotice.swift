@@ -5,7 +5,7 @@ package import Runtime
 
 /// A notice to administrators: something that they look after needs them.
 ///
-/// It is a mail of the app that needs them, with its sender, texts and first language.
+/// It is a mail of the app that needs them, with its sender and texts, in their own language.
 package enum OperationNotice: Sendable {
   /// The receiver of a webhook has failed for an hour or longer.
   case webhookFails(WebhookFailure)
@@ -59,9 +59,12 @@ package enum OperationNotice: Sendable {
   ///
   /// - Parameters:
   ///   - email: the address.
+  ///   - language: the language of the administrator; nil for the first one of the app.
   ///   - transaction: a transaction in the app.
-  @EventLoop package func queue(to email: String, in transaction: Transaction) {
-    let mail = transaction.context.mail(.operation, to: email, in: nil) { values(in: $0, $1) }
-    transaction.queue(mail, .operation)
+  @EventLoop package func queue(
+    to email: String, in language: String?, _ transaction: Transaction
+  ) {
+    let mail = transaction.context.mail(.operation, to: email, in: language) { values(in: $0, $1) }
+    transaction.queue(mail, .operation, about: nil)
   }
 }

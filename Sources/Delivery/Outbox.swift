@@ -17,17 +17,45 @@ package enum Outbox {
   /// Returns a page of the queued mails, oldest first.
   ///
   /// - Parameters:
+  ///   - app: the app; nil for all.
   ///   - cursor: the `next` of the previous page; nil for the first page.
   ///   - count: the size of the page.
   ///   - context: the context of the request.
   /// - Returns: the mails, including abandoned ones.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
-    after cursor: MailID?, count: Int, _ context: RequestContext
+    in app: AppID?, after cursor: MailID?, count: Int, _ context: RequestContext
   ) async throws(Failure) -> Page<ListedMail> {
-    var mails = try await context.read(OutboxQueries.page, cursor, count, on: .search)
+    var mails = try await context.read(OutboxQueries.page, cursor, count, app, on: .search)
     for index in mails.indices { mails[index].open(by: context.keys.master) }
     return Page(mails, of: count)
+  }
+
+  /// Returns a page of the mails in a state, newest first.
+  ///
+  /// - Parameters:
+  ///   - state: the state.
+  ///   - app: the app; nil for all.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: the size of the page.
+  ///   - context: the context of the request.
+  /// - Returns: the mails; the addresses of those that are not in the queue are masked.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func page(
+    of state: MailState, in app: AppID?, after cursor: MailID?, count: Int,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page<ListedMail> {
+    var mails: [ListedMail] = []
+    if state != .sent {
+      mails += try await context.read(
+        OutboxQueries.newest, cursor, count, app, state == .waiting, on: .search)
+      for index in mails.indices { mails[index].open(by: context.keys.master) }
+    }
+    if state != .waiting {
+      mails += try await context.read(
+        MailDeliveryQueries.page, cursor, count, app, state == .sent, on: .search)
+    }
+    return Page(Array(mails.sorted { $0.id.text > $1.id.text }.prefix(count)), of: count)
   }
 
   /// Returns the mails of the app that the relay has not accepted at the first attempt.
@@ -91,46 +119,14 @@ package enum Outbox {
   private static func detail(of count: Int) -> JSON { ["count": .number(JSONNumber(count))] }
 }
 
-/// A queued mail as operators see it.
-package struct ListedMail: Listed {
-  package let id: MailID
-  package let app: String
-  package let kind: String
-  /// Nil if the mail cannot be decrypted.
-  package private(set) var recipient: String?
-  package let attempts: Int
-  /// Nil for an abandoned mail.
-  package let nextAttemptAt: Timestamp?
-  package let lastError: String?
-  package let createdAt: Timestamp
-  package let expiresAt: Timestamp
-  private let sealed: [UInt8]
-
-  package init(from row: Row) throws(DatabaseError) {
-    id = try row.id(0)
-    sealed = try row.binary(1)
-    app = try row.text(2)
-    kind = try row.text(3)
-    attempts = try row.int(4)
-    nextAttemptAt = try row.time(ifAny: 5)
-    lastError = row.text(ifAny: 6)
-    createdAt = try row.time(7)
-    expiresAt = try row.time(8)
-  }
-
-  package var cursor: MailID { id }
-
-  fileprivate mutating func open(by master: MasterKey) {
-    recipient = QueuedMail(id, sealed: sealed, master)?.message.to.address
-  }
-}
-
 /// The key of a row of the queue, with what its delivery depends on.
 package struct QueuedRow: RowDecodable {
   let id: MailID
   let app: AppID
   /// The id of the receiver, such as a client; nil for the relay.
   let receiver: String?
+  /// The user whom the mail concerns; nil if none is known.
+  let user: UserID?
   /// The token in the mail; nil for a row without one.
   let token: MailedToken?
 
@@ -140,20 +136,24 @@ package struct QueuedRow: RowDecodable {
     let hash: BinaryBytes
   }
 
-  init(_ id: MailID, of app: AppID, to receiver: String? = nil, _ token: MailedToken? = nil) {
+  init(
+    _ id: MailID, of app: AppID, about user: UserID? = nil, to receiver: String? = nil,
+    _ token: MailedToken? = nil
+  ) {
     (self.id, self.app, self.receiver, self.token) = (id, app, receiver, token)
+    self.user = token?.user ?? user
   }
 
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
     app = try row.id(1)
     receiver = row.text(ifAny: 2)
-    let purpose = try row.text(4)
-    guard let hash = try row.binary(ifAny: 5) else {
-      token = nil
-      return
+    let (user, purpose): (UserID?, String) = (row.id(ifAny: 3), try row.text(4))
+    let hash = try row.binary(ifAny: 5)
+    self.user = user
+    token = user.flatMap { user in
+      hash.map { MailedToken(user: user, purpose: purpose, hash: BinaryBytes($0)) }
     }
-    token = MailedToken(user: try row.id(3), purpose: purpose, hash: BinaryBytes(hash))
   }
 }
 
@@ -174,6 +174,7 @@ package struct DueRow: RowDecodable {
   package let kind: String
   /// Whether the mail had no valid token at the attempt before.
   let wasVoid: Bool
+  let createdAt: Timestamp
 
   package init(from row: Row) throws(DatabaseError) {
     id = MailID(trusted: try row.text(0))
@@ -182,15 +183,36 @@ package struct DueRow: RowDecodable {
     app = try row.id(3)
     kind = try row.text(4)
     wasVoid = try row.bool(5)
+    createdAt = try row.time(6)
   }
 }
 
-/// A row that was deleted undelivered, in words.
+/// A row that was deleted undelivered.
 struct ExpiredMail: RowDecodable {
+  /// The row in words.
   let description: String
+  private let id: MailID
+  private let kind: String
+  private let attempts: Int
+  private let app: AppID
+  private let user: UserID?
+  private let sealed: [UInt8]
+  private let lastError: String?
+  private let createdAt: Timestamp
 
   init(from row: Row) throws(DatabaseError) {
-    description = "\(try row.text(1)) \(try row.text(0)), after \(try row.int(2)) attempts"
+    (id, kind, attempts) = (try row.id(0), try row.text(1), try row.int(2))
+    (app, user, sealed) = (try row.id(3), row.id(ifAny: 4), try row.binary(5))
+    (lastError, createdAt) = (row.text(ifAny: 6), try row.time(7))
+    description = "\(kind) \(id), after \(attempts) attempts"
+  }
+
+  /// Returns the failed delivery; nil for a row that is no mail.
+  func delivery(_ master: MasterKey) -> MailDelivery? {
+    guard let mail = QueuedMail(id, sealed: sealed, master) else { return nil }
+    return MailDelivery(
+      mail: mail, app: app, user: user, kind: kind, attempts: attempts, createdAt: createdAt,
+      isAccepted: false, answer: lastError)
   }
 }
 
@@ -266,7 +288,8 @@ package struct QueuedMail: Sendable {
 package typealias MailID = ID<QueuedMail>
 
 package enum OutboxQueries {
-  /// - Parameters 6 and 7: the user of the token in the mail, and its hash; null without one.
+  /// - Parameter 6: the user whom the mail concerns; null if none is known.
+  /// - Parameter 7: the hash of the token in the mail; null without one.
   /// - Parameter 8: the receiver; null for the relay.
   package static let add = Statement<
     NoRow, MailID, AppID, String, BinaryBytes, Duration, UserID?, BinaryBytes?, String?
@@ -303,7 +326,7 @@ package enum OutboxQueries {
     update mail_outbox set attempts = attempts + 1, next_attempt_at = now() + interval '3 minutes'
     where mail_id = $1 and next_attempt_at <= now() and expires_at > now()
     returning mail_id, sealed, attempts::bigint, app_id, kind,
-      last_error is not distinct from $2
+      last_error is not distinct from $2, created_at
     """)
 
   /// Postpones a mail; null gives it up.
@@ -336,7 +359,7 @@ package enum OutboxQueries {
     "outbox.expire",
     """
     delete from mail_outbox where mail_id = $1 and expires_at < now()
-    returning mail_id, kind, attempts::bigint
+    returning mail_id, kind, attempts::bigint, app_id, user_id, sealed, last_error, created_at
     """)
 
   /// Returns the number and age of the oldest 10,000 rows.
@@ -351,14 +374,45 @@ package enum OutboxQueries {
       select created_at, next_attempt_at from mail_outbox order by mail_id limit 10000) oldest
     """)
 
+  /// The columns of a `ListedMail`.
+  private static let columns: SQL = """
+    m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
+      m.created_at, m.expires_at, m.user_id, null::text, false, null::timestamptz
+    """
+
   /// Served by the primary key, whose ids are in the order of creation.
-  static let page = Statement<ListedMail, MailID?, Int>(
+  ///
+  /// - Parameter 3: the app; null for all.
+  /// - Parameter 4: whether to return the mails that wait, or those that were given up.
+  static let newest = Statement<ListedMail, MailID?, Int, AppID?, Bool>(
+    "outbox.newest",
+    """
+    select \(columns)
+    from mail_outbox m join apps a on a.app_id = m.app_id
+    where ($1::text is null or m.mail_id < $1::text) and ($3::text is null or m.app_id = $3::text)
+      and (m.next_attempt_at is not null) = $4 and m.receiver is null
+    order by m.mail_id desc limit $2::bigint
+    """)
+
+  /// Returns the queued mails that concern a user, of all shards.
+  ///
+  /// Served by `mail_outbox_by_user`.
+  static let ofUser = Statement<ListedMail, UserID, AppID>(
+    "outbox.of_user",
+    """
+    select \(columns)
+    from mail_outbox m join apps a on a.app_id = m.app_id
+    where m.user_id = $1 and m.app_id = $2
+    order by m.mail_id desc limit 100
+    """)
+
+  /// Served by the primary key, whose ids are in the order of creation.
+  static let page = Statement<ListedMail, MailID?, Int, AppID?>(
     "outbox.page",
     """
-    select m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
-      m.created_at, m.expires_at
+    select \(columns)
     from mail_outbox m join apps a on a.app_id = m.app_id
-    where $1::text is null or m.mail_id > $1::text
+    where ($1::text is null or m.mail_id > $1::text) and ($3::text is null or m.app_id = $3::text)
     order by m.mail_id limit $2
     """)
 
@@ -366,8 +420,7 @@ package enum OutboxQueries {
   static let failed = Statement<ListedMail, AppID>(
     "outbox.failed",
     """
-    select m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
-      m.created_at, m.expires_at
+    select \(columns)
     from mail_outbox m join apps a on a.app_id = m.app_id
     where m.app_id = $1 and m.receiver is null and m.last_error is not null
     limit 1000

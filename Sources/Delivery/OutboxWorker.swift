@@ -248,6 +248,7 @@ import Postgres
     let calls = expired.sorted().map { PendingQuery(OutboxQueries.expire, $0) }
     for expired in (try? await database.write(calls, returning: ExpiredMail.self)) ?? [] {
       mailer.abandon("\(expired.description): it has expired")
+      if let delivery = expired.delivery(dependencies.keys.master) { await record(delivery) }
     }
     if let state = try? await database.write(OutboxQueries.state).first { tell(.waiting(state)) }
   }
@@ -258,6 +259,8 @@ import Postgres
   private enum Outcome {
     /// The row is handled, and can be deleted.
     case done
+    /// The relay has accepted the mail.
+    case sent(QueuedMail, answer: String)
     /// The row was deleted.
     case replaced
     case failed(reason: String, isPassing: Bool)
@@ -271,21 +274,39 @@ import Postgres
     }
     switch isVoid ? .done : await handle(due) {
     case .replaced: break
-    case .done:
-      lane.succeed(row)
-      var calls = [PendingQuery(OutboxQueries.remove, due.id)]
-      // First, since it is not repeated once the row is deleted.
-      if let token = row.token, !isVoid {
-        calls.insert(token.call(of: MailTokenQueries.prune), at: 0)
-      }
-      // If this write fails, the row is handled again.
-      _ = try? await database.answers(to: calls, on: .exclusive)
+    case .done: await remove(row, due, isVoid: isVoid, lane)
+    case .sent(let mail, let answer):
+      await remove(row, due, isVoid: false, lane)
+      await record(
+        MailDelivery(
+          mail: mail, app: due.app, user: row.user, kind: due.kind, attempts: due.attempts,
+          createdAt: due.createdAt, isAccepted: true, answer: answer))
     case .failed(let reason, let isPassing):
       await putOff(due, isPassing ? Self.pause(after: due.attempts) : nil, reason)
     case .unreachable(let reason):
       lane.fail(row)
       await putOff(due, Self.pause(after: due.attempts), reason)
     }
+  }
+
+  /// Deletes a row that is handled.
+  private func remove(_ row: QueuedRow, _ due: DueRow, isVoid: Bool, _ lane: OutboxLane) async {
+    lane.succeed(row)
+    var calls = [PendingQuery(OutboxQueries.remove, due.id)]
+    // First, since it is not repeated once the row is deleted.
+    if let token = row.token, !isVoid {
+      calls.insert(token.call(of: MailTokenQueries.prune), at: 0)
+    }
+    // If this write fails, the row is handled again.
+    _ = try? await database.answers(to: calls, on: .exclusive)
+  }
+
+  /// Stores what became of a mail.
+  ///
+  /// It comes after the deletion of the row, which must not fail with it: the mail would be sent again.
+  private func record(_ delivery: MailDelivery) async {
+    let call = delivery.call(dependencies.keys.master)
+    _ = try? await database.answers(to: [call], on: .exclusive)
   }
 
   /// Sends a mail.
@@ -302,14 +323,15 @@ import Postgres
     } catch {
       return .failed(reason: "\(error)", isPassing: true)
     }
+    let answer: String
     do throws(MailError) {
       // A text of many lines may be too long as HTML.
-      try await relay.send((try? mail.message.with(html: html)) ?? mail.message)
+      answer = try await relay.send((try? mail.message.with(html: html)) ?? mail.message)
     } catch {
       return .failed(reason: "\(error)", isPassing: error.isPassing)
     }
     tell(.sent)
-    return .done
+    return .sent(mail, answer: answer)
   }
 
   private func context(of due: DueRow) -> RequestContext {

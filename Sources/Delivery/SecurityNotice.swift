@@ -194,7 +194,8 @@ package enum SecurityNotice: Sendable {
     of user: UserID, in transaction: Transaction
   ) async throws(Failure) {
     for reader in try await transaction.run(SecurityNoticeQueries.restorableEmails, user) {
-      NoticeMail(reader: reader, change: self, context: transaction.context).queue(in: transaction)
+      NoticeMail(reader: reader, user: keptUser(user), change: self, context: transaction.context)
+        .queue(in: transaction)
     }
   }
 
@@ -203,7 +204,13 @@ package enum SecurityNotice: Sendable {
     of user: UserID, in transaction: Transaction
   ) async throws(Failure) -> NoticeMail {
     let reader = try await transaction.run(SecurityNoticeQueries.verifiedEmail, user).first
-    return NoticeMail(reader: reader, change: self, context: transaction.context)
+    return NoticeMail(
+      reader: reader, user: keptUser(user), change: self, context: transaction.context)
+  }
+
+  /// Returns the user if it exists after the change.
+  private func keptUser(_ user: UserID) -> UserID? {
+    if case .deleted = self { nil } else { user }
   }
 }
 
@@ -223,6 +230,7 @@ extension Catalog {
 /// A mail about a change, not yet queued; empty if the user has no verified address.
 package struct NoticeMail {
   fileprivate let reader: VerifiedEmail?
+  fileprivate let user: UserID?
   fileprivate let change: SecurityNotice
   fileprivate let context: RequestContext
 
@@ -239,7 +247,7 @@ package struct NoticeMail {
         )
       )
     }
-    transaction.queue(mail, .change)
+    transaction.queue(mail, .change, about: user)
   }
 }
 

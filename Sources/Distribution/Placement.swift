@@ -15,7 +15,7 @@ package enum Placement: Hashable, Sendable {
     users identities passwords user_origins sessions api_keys mail_tokens device_accounts audit documents
     document_versions properties pictures search_values consents second_factors recovery_codes
     user_roles user_permissions additional_subjects identity_tokens passkeys merges
-    support_codes unpublished_changes
+    support_codes unpublished_changes mail_deliveries
     """
 
   /// The other tables that are distributed, each with its key.

@@ -32,12 +32,17 @@ package import EventLoop
   ///
   /// It returns when the relay has accepted the message, or the file is written. A cancelled task
   /// still waits for that.
+  /// - Parameter message: the message.
+  /// - Returns: the answer of the relay, in printable ASCII.
   /// - Throws: `MailError`.
-  package func send(_ message: MailMessage) async throws(MailError) {
+  @discardableResult
+  package func send(_ message: MailMessage) async throws(MailError) -> String {
     switch destination {
     case .none: throw .notConfigured
-    case .folder(let folder): if let error = folder.store(message) { throw error }
-    case .relay(let relay): try await relay.send(message, in: group)
+    case .folder(let folder):
+      if let error = folder.store(message) { throw error }
+      return "stored in the folder"
+    case .relay(let relay): return try await relay.send(message, in: group)
     }
   }
 

@@ -35,12 +35,19 @@ struct SMTPDelivery: Sendable {
 
   /// Sends a message.
   ///
+  /// - Parameters:
+  ///   - message: the message.
+  ///   - group: the group of the connection.
+  /// - Returns: the reply that accepts it.
   /// - Throws: `MailError` if the relay has not accepted it.
-  @EventLoop func send(_ message: MailMessage, in group: TransferGroup) async throws(MailError) {
+  @EventLoop func send(
+    _ message: MailMessage, in group: TransferGroup
+  ) async throws(MailError) -> String {
     let dialogue = try await connect(in: group)
     defer { dialogue.quit() }
     try await dialogue.address(from: message.from.address, to: message.to.address)
-    try await dialogue.send(message.composed())
+    let reply = try await dialogue.send(message.composed())
+    return "\(reply.code) \(reply.text)"
   }
 
   /// Names a sender to the relay, and the postmaster of its domain as recipient.

@@ -32,11 +32,15 @@ internal import EventLoop
 
   /// Sends a message after its addresses.
   ///
+  /// - Parameter message: the message.
+  /// - Returns: the reply that accepts it.
   /// - Throws: `MailError` if the relay has not accepted it.
-  func send(_ message: [UInt8]) async throws(MailError) {
+  func send(_ message: [UInt8]) async throws(MailError) -> SMTPReply {
     try await command("DATA", expecting: 300...399)
     try await send(Self.stuffed(message)[...], until: deadline)
-    try Self.check(try await reply(until: deadline), 200...299)
+    let reply = try await reply(until: deadline)
+    try Self.check(reply, 200...299)
+    return reply
   }
 
   /// Ends the dialogue, and closes the connection.

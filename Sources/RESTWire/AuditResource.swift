@@ -141,7 +141,7 @@ import WireKit
     return try await record(query["app"], call)
   }
 
-  private static func record(_ name: String?, _ call: Call) async throws(Failure) -> AppRecord? {
+  static func record(_ name: String?, _ call: Call) async throws(Failure) -> AppRecord? {
     let named = if let name { name } else { try call.onlyApp?.name }
     guard let named else { return nil }
     let app = try await Apps.record(of: named, call.context)

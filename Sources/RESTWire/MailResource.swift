@@ -5,22 +5,42 @@ import Representations
 import Delivery
 import RateLimiting
 import Runtime
+import Tenancy
 import EventLoop
 import HTTP
 import JSON
 import WireKit
 
-/// `/v1/mails`, for the operator: the mail that waits for the relay.
+/// `/v1/mails`, for the operator: the mail that waits for the relay, and what became of the rest.
 @EventLoop enum MailResource {
   nonisolated static let operations: [Operation] = [
     Operation(
-      .get, "/v1/mails", access: .operator, takes: .query(.limit, .cursor), gives: [.ok(.mails)],
-      summary: "List the mail of all apps that waits for the relay, the oldest first"
+      .get, "/v1/mails", access: .operator, takes: .query(.mailState, .app, .limit, .cursor),
+      gives: [.ok(.mails)],
+      summary: "List the mail of all apps that waits for the relay, the oldest first, or the mail "
+        + "of the last days in a state, the newest first"
     ) { (call) async throws(Failure) in
-      let query = try ListQuery(call.request.query)
-      let page = try await Outbox.page(after: query.cursor(), count: query.limit, call.context)
+      let query = try ListQuery(call.request.query, known: ["state", "app"])
+      let app = try await AuditResource.record(query["app"], call)?.id
+      let state: MailState? = try query.choice("state")
+      let (cursor, count): (MailID?, Int) = (try query.cursor(), query.limit)
+      let page =
+        if let state {
+          try await Outbox.page(of: state, in: app, after: cursor, count: count, call.context)
+        } else {
+          try await Outbox.page(in: app, after: cursor, count: count, call.context)
+        }
       return query.response(page, call, \.json)
     }.needing(.deployment),
+    Operation(
+      .get, "/v1/users/{user}/mails", access: .client(scope: Scopes.readUsers),
+      takes: .query(.limit), gives: [.ok(.mails)],
+      summary: "List the newest emails to a user: those that wait, and those of the last seven days"
+    ) { (call) async throws(Failure) in
+      let query = try ListQuery(call.request.query)
+      let mails = try await UserMails.list(of: call.captured("user"), call.context)
+      return query.response(Page(Array(mails.prefix(query.limit)), next: nil), call, \.json)
+    }.needing(.support),
     Operation(
       .post, "/v1/mails/test", access: .operator, takes: .body(.json(limit: 4_096), test),
       gives: [.noContent], refuses: [.mailNotConfigured, .tooManyAttempts],
@@ -92,28 +112,44 @@ import WireKit
 }
 
 extension ListedMail {
-  fileprivate var json: JSON {
+  var json: JSON {
     [
-      "id": .string(id.text), "app": .string(app), "kind": .string(kind), "to": JSON(recipient),
+      "id": .string(id.text), "app": .string(app), "kind": .string(kind),
+      "state": .string(state.rawValue), "to": JSON(recipient), "user_id": JSON(user?.text),
       "attempts": .number(JSONNumber(attempts)), "next_attempt_at": JSON(nextAttemptAt),
-      "last_error": JSON(lastError), "created_at": .string(createdAt.text),
-      "expires_at": .string(expiresAt.text),
+      "last_error": state == .sent ? .null : JSON(answer),
+      "answer": state == .sent ? JSON(answer) : .null, "created_at": .string(createdAt.text),
+      "expires_at": JSON(expiresAt), "ended_at": JSON(endedAt),
     ]
   }
 }
 
+extension QueryParameter {
+  fileprivate static let mailState = QueryParameter(
+    name: "state",
+    says: "only mail in this state, the newest first; ended deliveries are of the last 7 days",
+    shape: .choice(MailState.allCases.map(\.rawValue)).named("MailState", "How far a delivery is."),
+    component: "mail_state")
+}
+
 extension Shape {
-  fileprivate static let mails = Shape.list(
-    of: .object([
-      "id": .id(Example.mail), "app": .slug, "kind": .text.like("reset"),
-      "to": .address.orNull.saying("null if no master key decrypts it"),
-      "attempts": .count.like(2),
-      "next_attempt_at": .time(Example.played).orNull.saying("null if the mail is abandoned"),
-      "last_error": .text.orNull.like("450 4.2.1 The mailbox is busy."),
-      "created_at": .time(Example.visited), "expires_at": .time(Example.forgotten),
-    ]).named("QueuedMail", "A mail that waits for the relay, without its text."),
-    atMost: PageLimit.most
-  )
+  fileprivate static let mails = Shape.list(of: mail, atMost: PageLimit.most)
+
+  static let mail = Shape.object([
+    "id": .id(Example.mail), "app": .slug, "kind": .text.like("reset"),
+    "state": .choice(MailState.allCases.map(\.rawValue)).like("waiting"),
+    "to": .text.orNull.like("ada@example.org").saying(
+      "masked, as in a…@example.org, after the delivery and for support; null if no master key "
+        + "decrypts it"),
+    "user_id": .id(Example.ada).orNull.saying("null if no user is known"),
+    "attempts": .count.like(2),
+    "next_attempt_at": .time(Example.played).orNull.saying("null if none follows"),
+    "last_error": .text.orNull.like("450 4.2.1 The mailbox is busy."),
+    "answer": .text.orNull.saying("the answer by which the relay has accepted it").like(.null),
+    "created_at": .time(Example.visited),
+    "expires_at": .time(Example.forgotten).orNull.saying("null after the delivery"),
+    "ended_at": .time(Example.forgotten).orNull.saying("when the delivery ended").like(.null),
+  ]).named("QueuedMail", "A mail without its text.")
 
   fileprivate static let mailCount = Shape.object(["mails": .count.like(1)])
     .named("MailCount", "The number of mails that are tried again.")

@@ -59,6 +59,9 @@ extension SignInCheck {
       "user_id": JSON(user?.text), "email": JSON(email), "can_sign_in": .bool(!methods.isEmpty),
       "methods": .array(methods.map { .string($0.name) }),
       "reasons": .array(reasons.map(\.json)),
+      "second_factor": .bool(hasSecondFactor),
+      "mails": .array(
+        mails.map { ["mail": $0.json, "text": .string($0.sentence)] }),
     ]
   }
 }
@@ -90,6 +93,14 @@ extension Shape {
     "methods": .list(of: .text.like("password"))
       .saying("the methods that work: password, email_code, passkey, api_key, jwt, connections"),
     "reasons": .list(of: signInReason).saying("in the order in which to look at them"),
+    "second_factor": .flag.saying("whether the user has a second factor").like(true),
+    "mails": .list(
+      of: .object([
+        "mail": .mail,
+        "text": .text.saying("one sentence").like(
+          "An email with a code to a…@example.org waits since 2026-02-01T08:30:00.340156+00:00."),
+      ]).named("CheckedMail", "An email, with its state in words."), atMost: SignInCheck.mostMails
+    ).saying("the newest emails to the user or the address"),
   ]).named("SignInCheck", "Why a user cannot sign in.")
 
   private static let signInReason = Shape.object([

@@ -58,12 +58,12 @@ import Tenancy
     let app = try await context.apps.app(AppID(trusted: webhook.app))
     let system = Principal(.system, in: app.id, scopes: .everything)
     let context = RequestContext(context.dependencies, app: app, principal: system)
-    let addresses = try await AdministratorRecord.addresses(of: app.id, .admin, context)
+    let readers = try await AdministratorRecord.readers(of: app.id, .admin, context)
     try await context.transaction { transaction async throws(Failure) in
       let claimed = try await transaction.run(
         WebhookNoticeQueries.claim, due.webhook, due.dueAt, notice.next, due.disabledAt)
       guard !claimed.isEmpty else { return }
-      for address in addresses { mail.queue(to: address, in: transaction) }
+      for reader in readers { mail.queue(to: reader.email, in: reader.language, transaction) }
     }
   }
 }

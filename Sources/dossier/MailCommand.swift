@@ -6,27 +6,52 @@ import JSON
 struct MailCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mail",
-    abstract: "Mail of all apps that waits in the database for the relay.",
+    abstract: "Mail of all apps that waits in the database for the relay, or was sent.",
     discussion: """
       The workers try each mail again with growing pauses, for a day or until the code in it expires. \
-      A mail that the relay rejects permanently stays in the list until then, and is not tried again.
+      A mail that the relay rejects permanently stays in the list until then, and is not tried again. \
+      The result is kept for seven days, without the text: `--state sent` and `--state failed`.
       """,
     subcommands: [List.self, Retry.self, Delete.self, Test.self]
   )
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the mails in the queue, the oldest first."
-    )
-    @OptionGroup var options: CommonOptions
+      abstract: "Lists the mails in the queue, the oldest first, or in a state, the newest first.",
+      discussion: """
+        --user lists the newest mails to a user in all states, as support sees them.
+
+          dossier mail list --state sent --app shop
+          dossier mail list --user 5eed00000000000000000001 --app shop
+        """)
+    @OptionGroup var options: AppOptions
     @OptionGroup var list: ListOptions
 
+    @Option(help: "waiting, sent or failed.")
+    var state: String?
+
+    @Option(help: "The user, by id or address.")
+    var user: String?
+
+    func validate() throws {
+      guard user == nil || state == nil else {
+        throw ValidationError("--user lists mails in all states: leave --state out.")
+      }
+    }
+
     func run() throws {
-      options.run { context async throws(CommandFailure) in
-        try await context.list(
-          "/v1/mails", options: list,
-          columns: ["id", "app", "kind", "to", "attempts", "next_attempt_at", "last_error"]
-        )
+      options.common.run { context async throws(CommandFailure) in
+        var columns = ["id", "app", "kind", "state", "to", "attempts"]
+        if let user {
+          let id = try await context.user(user, of: options.app)
+          return try await context.list(
+            "/v1/users/\(segment(id))/mails", of: options.app, options: list,
+            columns: columns + ["created_at", "ended_at", "answer", "last_error"])
+        }
+        columns += state == nil ? ["next_attempt_at"] : ["created_at", "ended_at", "answer"]
+        return try await context.list(
+          "/v1/mails", ["state": state, "app": options.app], options: list,
+          columns: columns + ["last_error"])
       }
     }
   }

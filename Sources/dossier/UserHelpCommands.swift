@@ -58,6 +58,11 @@ extension UserCommand {
     }
 
     private static func remark(_ found: JSON) -> String {
+      let mails = (found["mails"]?.array ?? []).compactMap { $0["text"]?.string }
+      return ([summary(found)] + mails).joined(separator: "\n")
+    }
+
+    private static func summary(_ found: JSON) -> String {
       let reasons = found["reasons"]?.array ?? []
       let methods = (found["methods"]?.array ?? []).compactMap(\.string).joined(separator: ", ")
       guard !methods.isEmpty else {

@@ -70,6 +70,10 @@ def pages(email, user, day):
         "users, filter by address": console("/users", filter=f'email ^= "{email[:6]}"'),
         "users, filter by domain": console("/users", filter='email_domain = "example.com"'),
         "users, filter by name": console("/users", filter=f'name ^= "G{email[:5]}"'),
+        "users, blocked": console("/users", filter='created_at >= "1970-01-01T00:00:00Z" and blocked = true'),
+        "users, not verified": console(
+            "/users", filter='created_at >= "1970-01-01T00:00:00Z" and email_verified = false '
+            'and anonymous = false'),
         "search, id": found(user),
         "search, address": found(email),
         "search, beginning of a name": found(f"G{email[:5]}"),

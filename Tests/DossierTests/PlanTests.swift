@@ -12,7 +12,8 @@ import Testing
   /// They process batches, all rows of an app, or all queued mails.
   private static let exceptions = [
     "apps.delete", "connections.dependents", "passkey_domain.",
-    "maintenance.", "imports.", "outbox.expired", "outbox.failed", "outbox.ids", "outbox.state",
+    "maintenance.", "imports.", "outbox.expired", "outbox.failed", "outbox.ids",
+    "outbox.newest", "outbox.state",
     "readiness.late_mails", "reencryption.", "sessions.end_all", "unused.",
     "webhooks.remove_",
   ]

@@ -31,10 +31,12 @@ import Testing
     maintenance.idempotency_keys_page maintenance.job_parts_page maintenance.mail_tokens_page maintenance.own_changes_page
     maintenance.reservations_page maintenance.sessions_page unused.users unused.devices
     unused.device_accounts maintenance.additional_subjects_page maintenance.support_codes_page maintenance.merges_page
+    maintenance.mail_deliveries_page
     """,
     "Pages and counts of the outbox ask all shards on purpose; a worker claims a row by its key.":
       """
-    logout_notices.due token_revocations.due outbox.due outbox.expired outbox.ids outbox.page outbox.failed outbox.state
+    logout_notices.due token_revocations.due outbox.due outbox.expired outbox.ids outbox.page outbox.newest outbox.of_user outbox.failed outbox.state
+    mail_deliveries.page
     readiness.late_mails
     """,
     "The publisher asks all shards on purpose for what waits, and marks it by its key.": """

@@ -146,7 +146,7 @@ class Forms(ConsoleCase):
         token = visitor.form("/profile").fields["token"]
         self.assertEqual(visitor.submit("/block", token=token).status, 403)
         # Links change nothing.
-        for action in ["block", "verify", "metadata", "sessions/end", "sign-in/limits"]:
+        for action in ["block", "metadata", "sessions/end", "sign-in/limits"]:
             self.assertEqual(visitor.open(f"{path}/{action}").status, 405)
         self.assertFalse(self.site.dossier("user", "show", user)["blocked"])
 
@@ -328,7 +328,9 @@ class Users(ConsoleCase):
         self.assertIn("Blocked", visitor.page.heading)
         visitor.submit("/unblock")
         self.assertNotIn("Blocked", visitor.page.heading)
-        self.assertIn("The address is verified.", visitor.submit("/verify").text)
+        page = visitor.open(visitor.page.links["Mark as verified"])
+        self.assertIn("No email is sent.", page.text)
+        self.assertIn("The address is marked as verified.", visitor.submit("/verify").text)
         self.assertIn("Verified", visitor.page.heading)
         # The administrator has just set the account up.
         page = visitor.open(f"{path}/delete")

@@ -184,14 +184,26 @@ class Documents(ConsoleCase):
     def test_the_profile_is_not_overwritten(self):
         self.visitor.open(self.path)
         self.site.dossier("api", "PATCH", f"/v1/users/{self.user_id}", "-", given='{"name": "Grace"}')
+        # Fields that only one of the two has changed are kept.
         page = self.visitor.submit("/profile", nickname="amazing")
-        self.assertEqual(page.status, 412)
-        self.assertIn("Now it is “Grace”.", page.errors)
-        self.assertEqual(self.visitor.form("/profile").fields["nickname"], "amazing")
-        page = self.visitor.submit("/profile", name="Grace")
         self.assertIn("The profile is saved.", page.text)
-        shown = self.site.dossier("user", "show", self.user_id)
-        self.assertEqual([shown["name"], shown["nickname"]], ["Grace", "amazing"])
+        shown = lambda: [self.site.dossier("user", "show", self.user_id)[name]
+                         for name in ["name", "nickname", "phone"]]
+        self.assertEqual(shown(), ["Grace", "amazing", None])
+        # A field that both have changed is shown, with the value of the other one.
+        self.site.dossier("api", "PATCH", f"/v1/users/{self.user_id}", "-",
+                          given='{"nickname": "Kimi", "given_name": "Grace"}')
+        page = self.visitor.submit("/profile", nickname="mine", phone="+44 (20) 7946-0123")
+        self.assertEqual(page.status, 412)
+        self.assertEqual(
+            [error for error in page.errors if "Meanwhile" in error],
+            ["Meanwhile it became “Kimi”. Saving again replaces that."])
+        self.assertEqual([self.visitor.form("/profile").fields[name]
+                          for name in ["nickname", "given_name", "phone"]], ["mine", "Grace", "+442079460123"])
+        self.assertEqual(shown(), ["Grace", "Kimi", None])
+        page = self.visitor.submit("/profile")
+        self.assertIn("The profile is saved.", page.text)
+        self.assertEqual(shown(), ["Grace", "mine", "+442079460123"])
 
 
 class Rights(ConsoleCase):
@@ -205,6 +217,7 @@ class Rights(ConsoleCase):
         "/console/default/users/{user}/history": "viewer",
         "/console/default/users/{user}/devices": "viewer",
         "/console/default/users/{user}/applications": "viewer",
+        "/console/default/users/{user}/emails": "support",
         "/console/default/sign-in-check": "support",
         "/console/default/sign-in-check?user={user}": "support",
         "/console/default/search?q=x": "viewer", "/console/-/search?q=x": "viewer",

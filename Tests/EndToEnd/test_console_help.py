@@ -74,6 +74,16 @@ class Search(ConsoleCase):
         self.assertIn("No user matches", page.text)
         self.assertIn('value="(name ^= &quot;A&quot;', page.body.decode().replace("&#34;", "&quot;"))
 
+    def test_days_of_the_filter_are_those_of_the_reader(self):
+        visitor, email = self.administrator(), self.own_email()
+        user = self.user(email=email)
+        # 23:30 in UTC is the next day in a zone one hour to the east.
+        self.site.sql(f"update users set created_at = '2001-02-03T23:30:00Z' where user_id = '{user}'")
+        for offset, day in [("", "2001-02-03"), ("60", "2001-02-04"), ("-60", "2001-02-03"), ("x", "2001-02-03")]:
+            for other in ["2001-02-03", "2001-02-04"]:
+                page = visitor.open(quoted("/console/default/users", **{"from": other, "to": other}, offset=offset))
+                self.assertEqual(email in page.links, other == day, (offset, other, page.path))
+
     def test_a_filter_tells_no_viewer_of_documents(self):
         viewer, support = self.administrator("viewer"), self.administrator("support")
         path = quoted("/console/default/users", filter='created_at > "1970-01-01" and metadata.a = 1')
@@ -103,7 +113,7 @@ class SignInCheck(ConsoleCase):
         # While the user is blocked, the right password fails too.
         self.assertNotIn("A wrong password was sent", page.text)
         page = support.submit("/remove")
-        self.assertIn("Done: unblock the user.", page.text)
+        self.assertIn("The user is not blocked any more.", page.text)
         self.assertIn("A wrong password was sent", page.text)
         self.assertIn("These work now: password", page.text)
         self.assertFalse(self.site.dossier("user", "show", user)["blocked"])

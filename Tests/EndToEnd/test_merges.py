@@ -230,6 +230,20 @@ class Page(MergeCase):
         page = self.confirm(visitor, address)
         self.assertEqual(page.status, 422)
         self.ask("GET", f"/users/{other}")
+        # A choice that was changed after the preview is shown first, and merges nothing.
+        form = next(form for form in visitor.page.forms if "confirmation" in form.fields)
+        page = visitor.send(
+            "POST", form.action, visitor.body(form, confirmation=former, metadata="keep"), True,
+            Origin=visitor.origin, **{"Content-Type": "application/x-www-form-urlencoded"})
+        self.assertEqual(page.status, 422)
+        self.assertIn("You have changed a choice.", page.text)
+        self.assertIn("The document of the user that stays does not change.", page.text)
+        self.ask("GET", f"/users/{other}")
+        form = next(form for form in visitor.page.forms if "confirmation" in form.fields)
+        page = visitor.send(
+            "POST", form.action, visitor.body(form, metadata="merge", preview="true"), True,
+            Origin=visitor.origin, **{"Content-Type": "application/x-www-form-urlencoded"})
+        self.assertEqual((page.status, page.errors), (200, []))
         page = self.confirm(visitor, former)
         self.assertIn("Merged.", page.text)
         self.ask("GET", f"/users/{other}", status=404)

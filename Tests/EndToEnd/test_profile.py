@@ -93,7 +93,7 @@ class Profile(Case):
         "document_versions": "document_versions", "documents": "documents",
         "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
         # Queued mails: their content is in `mail_tokens` or in `audit`.
-        "mail_outbox": "mails", "merges": "merges",
+        "mail_outbox": "mails", "mail_deliveries": "mail_deliveries", "merges": "merges",
         "passkeys": "passkeys", "passwords": "password", "pictures": "pictures",
         "properties": "properties", "search_values": "documents", "sessions": "sessions",
         "recovery_codes": "recovery_codes", "second_factors": "second_factors",

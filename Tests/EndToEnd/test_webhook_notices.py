@@ -60,12 +60,16 @@ class Notices(WebhookCase):
     def test_a_failing_webhook_is_mailed_after_an_hour_and_each_day(self):
         headers = self.app("ailing")
         told, others = self.administrators("ailing")
+        # One of them has chosen a language.
+        german = self.administrator("admin")
+        self.site.sql(f"update users set locale = 'de' where email = '{german}'")
         webhook = self.webhook(types="user.*", url=f"{self.receiver.url}/ailing?key=hidden-part")
         self.fail_often(webhook, headers, "ailing")
         self.assertEqual(self.planned(), "1")
         self.let_time_pass()
         fails = "A webhook of ailing fails"
         self.wait_for(told, fails)
+        self.wait_for([german], "Ein Webhook von ailing schlägt fehl")
         self.assertEqual(self.planned(), "24")
         [text] = self.site.mails(told[0])
         self.assertIn(self.receiver.url, text)

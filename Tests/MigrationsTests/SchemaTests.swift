@@ -57,7 +57,7 @@ import Testing
       """)
     #expect(
       checked == "key_id app_id event_id flow_id authorization_id client_id device_id schema_id "
-        + "event_id identity_id token_id import_id job_id stream_id mail_id merge_id passkey_id resource_server_id role_id index_id factor_id session_id "
+        + "event_id identity_id token_id import_id job_id stream_id mail_id mail_id merge_id passkey_id resource_server_id role_id index_id factor_id session_id "
         + "user_id delivery_id webhook_id"
     )
     let insertion = "insert into apps (app_id, name) values ('0123456789ABCDEF01234567', 'upper')"

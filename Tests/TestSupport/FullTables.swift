@@ -8,7 +8,8 @@ package enum FullTables {
     "additional_subjects", "api_keys", "audit", "authentication_flows", "authorizations",
     "consents", "device_accounts", "devices", "document_versions", "documents", "feed_events",
     "idempotency_keys",
-    "identities", "identity_subjects", "identity_tokens", "job_parts", "mail_outbox", "mail_tokens",
+    "identities", "identity_subjects", "identity_tokens", "job_parts", "mail_deliveries",
+    "mail_outbox", "mail_tokens",
     "merges",
     "passkeys",
     "passwords", "pictures", "properties", "rate_limits", "recovery_codes", "search_values",
@@ -89,6 +90,9 @@ package enum FullTables {
     insert into recovery_codes (user_id, code_hash) select id, bytes from made;
     insert into mail_outbox (mail_id, app_id, kind, sealed, next_attempt_at, expires_at)
     select id, app, 'verify', bytes, now() + interval '1 day', now() + interval '2 days' from made;
+    insert into mail_deliveries (user_id, mail_id, app_id, kind, recipient, recipient_hash, attempts,
+      accepted, created_at)
+    select id, id, app, 'verify', 'x…@example.com', bytes, 1, true, now() from made;
     insert into job_parts (job_id, part, sealed) select id, 'in 001 000', bytes from made;
     insert into idempotency_keys (app_id, owner, key_hash, request_hash, expires_at)
     select app, id, bytes, bytes, now() + interval '1 day' from made;

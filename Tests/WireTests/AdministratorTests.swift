@@ -61,6 +61,7 @@ import WireKit
       .support,
       """
       POST /v1/sign-in-checks
+      GET /v1/users/{user}/mails
       DELETE /v1/users/{user}/consents/{client}
       DELETE /v1/users/{user}/devices
       DELETE /v1/users/{user}/devices/{device}

@@ -168,6 +168,7 @@ extension Scenario {
       Scenario("DELETE /v1/users/{user}/second-factors", 204, factor),
       Scenario("GET /v1/users/{user}/audit", 200),
       Scenario("GET /v1/users/{user}/logins", 200),
+      Scenario("GET /v1/users/{user}/mails", 200),
       Scenario("PUT /v1/users/{user}/password", 204, #"{"password":"\#(password) 2"}"#, member),
       Scenario("POST /v1/users/{user}/password/reset-request", 202, member),
       Scenario("POST /v1/users/{user}/email/verify", 200, member),

@@ -102,7 +102,8 @@ import Postgres
         let mail = context.mail(
           withCode: code, for: .newPassword, to: account.email, in: account.language
         )
-        transaction.queue(mail, .code, for: AuthenticationFlow.lifetime)
+        transaction.queue(
+          mail, .code, about: account.user, for: AuthenticationFlow.lifetime)
       } else if purpose == .verify, !account.isTakenOverByMail {
         sendTaken(to: account, in: transaction)
       } else {
@@ -140,15 +141,17 @@ import Postgres
     }
   }
 
-  /// Mails the code of a flow in a language.
+  /// Mails the code of a flow in a language to the reader of an address, whom an account may know.
   static func sendCode(
-    of flow: AuthenticationFlow.New, in language: String?, in transaction: Transaction
+    of flow: AuthenticationFlow.New, to account: Account? = nil, in language: String?,
+    in transaction: Transaction
   ) {
     let mail = transaction.context.mail(
       withCode: flow.shownCode, for: flow.purpose.ofCode, to: EmailAddress.canonical(flow.email),
       in: language
     )
-    transaction.queue(mail, .code, for: AuthenticationFlow.lifetime)
+    let user = flow.user ?? account?.user
+    transaction.queue(mail, .code, about: user, for: AuthenticationFlow.lifetime)
   }
 
   /// Informs the reader of an address that no user has it, if the app wants that.
@@ -159,13 +162,13 @@ import Postgres
     guard let email, purpose != .verify, context.app.mailSettings.answersUnknown else {
       return
     }
-    transaction.queue(context.mail(.unknown, to: email, in: nil), .unknown)
+    transaction.queue(context.mail(.unknown, to: email, in: nil), .unknown, about: nil)
   }
 
   /// Informs the owner of an address that a client has tried to register it.
   private static func sendTaken(to account: Account, in transaction: Transaction) {
     let mail = transaction.context.mail(.taken, to: account.email, in: account.language)
-    transaction.queue(mail, .taken)
+    transaction.queue(mail, .taken, about: account.user)
   }
 }
 

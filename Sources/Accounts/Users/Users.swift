@@ -139,7 +139,11 @@ extension Users {
     try await LogoutNotices.queue(of: user, app: app, isDeleted: true, in: transaction)
     let subjects = transaction.send(SubjectQueries.ofUser, user)
     let removed = transaction.send(UserRemovalQueries.remove, user)
-    Subjects.release(try await subjects.rows(), of: user, in: transaction)
+    let names = try await subjects.rows()
+    Subjects.release(names, of: user, in: transaction)
+    for subject in names.sorted() where subject.provider == .email {
+      MailDeliveries.forget(address: subject.name, in: transaction)
+    }
     let detail: JSON = heir.map { ["linked_to": .string($0.text)] } ?? [:]
     Event("user_delete", of: user, detail: detail).record(in: transaction)
     return try await removed.rows().first?.name
@@ -161,6 +165,7 @@ package enum UserRemovalQueries {
     with flows as (
         delete from authentication_flows where place = $1 and purpose <> 'passkey'),
       answers as (delete from idempotency_keys where owner = $1),
+      mails as (delete from mail_deliveries where user_id = $1),
       tokens as (update identity_tokens set is_due = true where user_id = $1)
     delete from users where user_id = $1
     returning picture

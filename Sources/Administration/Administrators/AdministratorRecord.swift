@@ -4,7 +4,7 @@ package import EventLoop
 import IdentitySubjects
 package import JSON
 import Outbound
-import Postgres
+package import Postgres
 package import Records
 package import Runtime
 import Sessions
@@ -194,19 +194,23 @@ extension AdministratorRecord {
     return try await table.find(administrator.text, of: nil, context).record.email
   }
 
-  /// Returns the addresses of the administrators who have a right in an app.
+  /// Returns the administrators who have a right in an app: their addresses and languages.
   ///
   /// An address of this machine gets no mail.
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func addresses(
+  @EventLoop package static func readers(
     of app: AppID, _ right: AdministratorRight, _ context: RequestContext
-  ) async throws(Failure) -> [String] {
-    try await context.read(table.statements.list, nil, on: .exclusive)
+  ) async throws(Failure) -> [(email: String, language: String?)] {
+    let all = try await context.read(table.statements.list, nil, on: .exclusive)
       .filter { stored in
         let administrator = stored.administrator(isRecent: false)
         return !stored.isDisabled && administrator.right >= right && administrator.mayUse(app)
           && !stored.email.hasSuffix("@localhost")
-      }.map(\.email)
+      }
+    let language = AdministratorQueries.language
+    let languages = try await context.read(
+      language, all.map { PendingQuery(language, $0.id) }, on: .exclusive)
+    return zip(all, languages).map { ($0.email, $1.first?.language) }
   }
 
   @EventLoop static func note(
@@ -216,6 +220,19 @@ extension AdministratorRecord {
     for (name, value) in detail { all[name] = value }
     Event(action, detail: .object(all)).record(in: transaction)
   }
+}
+
+/// The language of an administrator; nil for none.
+package struct AdministratorLanguage: RowDecodable {
+  let language: String?
+
+  package init(from row: Row) throws(DatabaseError) { language = row.text(ifAny: 0) }
+}
+
+package enum AdministratorQueries {
+  static let language = Statement<AdministratorLanguage, UserID>(
+    "administrators.language", "select locale from users where user_id = $1"
+  )
 }
 
 extension RequestContext {

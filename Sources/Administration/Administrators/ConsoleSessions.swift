@@ -169,6 +169,26 @@ package struct ConsoleSession: RowDecodable {
       of: session.administrator.id, ownContext(of: session, context))
   }
 
+  /// Returns the language of the emails to the administrator of a session; nil for none.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func language(
+    of session: ConsoleSession, _ context: RequestContext
+  ) async throws(Failure) -> String? {
+    try await context.first(AdministratorQueries.language, session.administrator.id)?.language
+  }
+
+  /// Changes that language; nil removes it.
+  ///
+  /// - Throws: `.invalid`, `.databaseUnavailable`.
+  package static func setLanguage(
+    _ language: String?, of session: ConsoleSession, _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await Profiles.change(
+      JSONObject([("locale", language.map(JSON.string) ?? .null)]), if: VersionCondition(),
+      of: session.administrator.id, ownContext(of: session, context))
+  }
+
   /// Returns the context in which an administrator reads the own account.
   private static func ownContext(
     of session: ConsoleSession, _ context: RequestContext

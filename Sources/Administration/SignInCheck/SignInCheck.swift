@@ -1,5 +1,5 @@
 import Accounts
-import Delivery
+package import Delivery
 import EventLoop
 import IdentitySubjects
 import JSON
@@ -20,6 +20,13 @@ package struct SignInCheck: Sendable {
   package let methods: [SignInMethod]
   /// The reasons, in the order in which a helper looks at them.
   package let reasons: [SignInReason]
+  /// Whether the user has a second factor.
+  package let hasSecondFactor: Bool
+  /// The newest emails to the user, or to the address.
+  package let mails: [ListedMail]
+
+  /// The most emails.
+  package static let mostMails = 5
 
   /// The user to check.
   package enum Question: Sendable {
@@ -58,11 +65,14 @@ package struct SignInCheck: Sendable {
     if let client { try await found.addClient(client) }
     try await found.addMail()
     if let facts = found.facts { found.addKind(facts) }
+    let mails = try await MailDeliveries.list(of: found.user, at: found.keys, context)
     let all = found.facts?.methods(in: context.app) ?? []
     let prevented = found.reasons.flatMap(\.prevented)
     return SignInCheck(
       user: found.user, email: found.email,
-      methods: all.filter { !prevented.contains($0) }, reasons: found.reasons
+      methods: all.filter { !prevented.contains($0) }, reasons: found.reasons,
+      hasSecondFactor: found.facts?.hasFactor ?? false,
+      mails: Array(mails.prefix(mostMails))
     )
   }
 }
@@ -410,12 +420,12 @@ package struct SignInCheck: Sendable {
       reasons.append(
         SignInReason(
           .mailFailed,
-          "The email \(id) (\(mail.kind)) was not delivered: \(mail.lastError ?? ""); "
+          "The email \(id) (\(mail.kind)) was not delivered: \(mail.answer ?? ""); "
             + "\(next ?? "it is given up").",
           preventing: mail.kind == MailKind.code.name ? [.emailCode] : [],
           with: [
             "mail_id": .string(id), "kind": .string(mail.kind),
-            "last_error": mail.lastError.map(JSON.string) ?? .null,
+            "last_error": mail.answer.map(JSON.string) ?? .null,
           ],
           .init(
             "POST", "/v1/mails/\(id)/retry",

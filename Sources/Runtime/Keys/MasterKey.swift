@@ -68,8 +68,8 @@ package struct MasterKey: Sendable {
     secrets.indices.first { isMark(mark(of: credential, by: $0)) }
   }
 
-  /// Returns a keyed hash of a subject of rate limits, so that their table does not list login
-  /// names.
+  /// Returns a keyed hash of a subject of rate limits or of a recipient, so that their tables do not
+  /// list login names.
   package func attemptSubject(_ text: [UInt8]) -> [UInt8] { Self.mac(text, secrets[0].failures) }
 
   /// Returns a hash by which two hosts compare the value of a setting without revealing it.

@@ -157,6 +157,10 @@ package enum ExportQueries {
           'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
         from mail_tokens t
         where t.user_id = $1 and c.email_verified),
+      'mail_deliveries', (select coalesce(json_agg(json_build_object(
+          'kind', kind, 'recipient', recipient, 'accepted', accepted, 'ended_at', ended_at)
+          order by mail_id), '[]')
+        from mail_deliveries t where t.user_id = $1 and c.email_verified),
       'password', (select json_build_object('changed_at', changed_at)
         from passwords t where t.user_id = $1),
       'api_keys', (select coalesce(json_agg(json_build_object(

@@ -296,6 +296,11 @@ struct ExpiredRows {
       "idempotency_keys", "owner", "key_hash", "expires_at < now()",
       page: "maintenance.idempotency_keys_page", deletion: "maintenance.idempotency_keys"
     ),
+    // The results of the deliveries of mails.
+    ExpiredRows(
+      "mail_deliveries", "user_id", "mail_id", "ended_at < now() - interval '7 days'",
+      page: "maintenance.mail_deliveries_page", deletion: "maintenance.mail_deliveries"
+    ),
     // The input and the results of jobs.
     ExpiredRows(
       "job_parts", "job_id", "part", "created_at < now() - interval '7 days'",
