@@ -27,8 +27,8 @@ extension Documents {
   ///
   /// The member `conflict` has `base`, the version that the writer knew; `theirs`, the stored document;
   /// `mine`, the result of the change on `base`; `merged`, with both changes; and `conflicts`, the
-  /// places that both have changed. A member is null if the app has not kept `base`, and a merge patch
-  /// is merged into `theirs` then. With too many conflicts, there is no proposal.
+  /// places that both have changed. If the app has not kept `base`, there is no proposal: it could
+  /// overwrite the change of another writer. More than 100 conflicts have no proposal either.
   /// - Parameters:
   ///   - document: the document.
   ///   - write: the refused write.
@@ -102,11 +102,9 @@ extension Documents {
       mine.map { DocumentMerge(base: base, theirs: theirs, mine: $0) }
     }
     if merge?.hasMore == true { merge = nil }
-    var merged = merge?.merged
-    if base == nil, case .change(.merge(let patch, _)) = write { merged = theirs.merging(patch) }
     return JSONObject([
       ("base", base ?? .null), ("theirs", theirs), ("mine", mine ?? .null),
-      ("merged", merged ?? .null),
+      ("merged", merge?.merged ?? .null),
       ("conflicts", merge.map { .array($0.conflicts.map(JSON.string)) } ?? .null),
     ])
   }

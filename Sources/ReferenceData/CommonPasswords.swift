@@ -89,6 +89,20 @@ extension String {
   package func containsFolded(_ other: String) -> Bool {
     SearchedText(foldedBytes).firstIndex(of: SearchedText(other.foldedBytes)) != nil
   }
+
+  /// Returns whether the string contains another one with no letter before and after it.
+  ///
+  /// The case of ASCII letters is ignored. Each character outside ASCII counts as a letter.
+  package func containsFoldedWord(_ other: String) -> Bool {
+    let (text, word) = (foldedBytes, other.foldedBytes)
+    func isLetter(_ index: Int) -> Bool {
+      text.indices.contains(index)
+        && (text[index] >= 0x80 || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(text[index]))
+    }
+    return text.indices.contains { start in
+      text[start...].starts(with: word) && !isLetter(start - 1) && !isLetter(start + word.count)
+    }
+  }
 }
 
 /// A byte string to search, or to search for, up to its first zero byte.

@@ -51,10 +51,11 @@ class BothSides(Case):
         sides = self.refused("PATCH", [{"op": "remove", "path": "/new"}], kind=PATCH)
         self.assertEqual((sides["mine"], sides["merged"], sides["conflicts"]), (None, None, None))
 
-    def test_without_the_version_of_the_writer_a_merge_patch_is_merged_into_the_stored_document(self):
+    def test_without_the_version_of_the_writer_there_is_no_proposal(self):
+        """A page that wrote it could overwrite what another writer has changed."""
         sides = self.refused("PATCH", {"size": 2}, version=9)
         self.assertEqual((sides["base"], sides["mine"], sides["conflicts"]), (None, None, None))
-        self.assertEqual(sides["merged"], {"theme": "light", "size": 2, "list": [1], "new": True})
+        self.assertEqual((sides["merged"], sides["theirs"]["theme"]), (None, "light"))
         sides = self.refused("PUT", {"a": 1}, version=9)
         self.assertEqual((sides["base"], sides["mine"], sides["merged"]), (None, {"a": 1}, None))
 

@@ -32,7 +32,7 @@ class Scripts(Case):
     def test_scripts_of_the_guide_match_the_types_of_the_client(self):
         guide = (ROOT / "Sources/RESTWire/RESTWire.docc/Signing in.md").read_text()
         blocks = re.findall(r"^```js\n(.*?)^```", guide, re.S | re.M)
-        self.assertEqual(len(blocks), 2)
+        self.assertEqual(len(blocks), 3)
         script = re.sub(r"^import .*\n", "", "".join(blocks), flags=re.M)
         self.check(script)
         # Each member that the guide names exists.

@@ -144,6 +144,44 @@ class Client(ClientCase):
         self.assertEqual(found["outcome"]["modified_count"], 1)
         self.assertIsNone(found["user"])
 
+    def test_a_new_page_has_the_user_who_is_active_in_the_browser(self):
+        for device in ["secret", "cookie"]:
+            with self.subTest(device):
+                self.in_another_tab()
+                first = self.browser.driver.current_window_handle
+                self.run_script("await dossier.signInAnonymously();", device=device)
+                # No other user takes the place on the page of a sign-out.
+                self.run_script("window.left = dossier; await dossier.signOut();", device=device)
+                self.in_another_tab()
+                bob = self.run_script("return dossier.signInAnonymously();", device=device)
+                self.browser.driver.switch_to.window(first)
+                self.assertIsNone(self.browser.script("return window.left.user"))
+                self.browser.driver.refresh()
+                self.assertEqual(self.run_script(
+                    "return [dossier.user, (await dossier.profile()).id];", device=device), [bob, bob])
+                self.sign_all_out(device)
+
+    def test_a_token_for_another_back_end(self):
+        for device in ["secret", "cookie"]:
+            with self.subTest(device):
+                self.begin()
+                user, none, token = self.run_script("""
+                    const none = await code(dossier.token());
+                    return [await dossier.signInAnonymously(), none, await dossier.token()];
+                    """, device=device)
+                self.assertEqual(none, "not_logged_in")
+                self.assertEqual(self.expect(self.me({"access_token": token}), 200).json["id"], user)
+                self.pass_time()
+                before = self.refreshes()
+                tokens = self.run_script("""
+                    const tokens = await Promise.all([dossier.token(), dossier.token(), dossier.profile()]);
+                    return [tokens[0], tokens[1]];
+                    """, device=device)
+                self.wait_for_one_refresh(before)
+                self.assertEqual(tokens[0], tokens[1])
+                self.assertNotEqual(tokens[0], token)
+                self.sign_all_out(device)
+
     def test_what_another_session_has_written_is_undone(self):
         self.site.set_app(document_versions_kept=20)
         self.addCleanup(self.site.set_app, document_versions_kept=0)

@@ -43,6 +43,8 @@ export class Session {
   // The tokens of this page, if the device is in a cookie.
   #tokens = /** @type {Record<string, Tokens>} */ ({});
   #last = /** @type {Promise<unknown>} */ (Promise.resolve());
+  // Whether a user has left this page: no other one takes the place until the page is loaded again.
+  #isLeft = false;
   // Runs when a user has become the user of this page.
   onSignIn = () => {};
   // Runs when the page has another user, or none.
@@ -63,7 +65,14 @@ export class Session {
 
   /** @returns {string | null} */
   get user() {
-    return (this.#page.getItem(this.name) ?? this.#state.active) || null;
+    return this.#page.getItem(this.name) || !this.#isLeft && this.#state.active || null;
+  }
+
+  /** @param {string} user the user of this page from now on; empty for none */
+  #choose(user) {
+    this.#page.setItem(this.name, user);
+    this.#isLeft = !user;
+    this.onUser();
   }
 
   /** Whether the server knows no device of this browser. */
@@ -74,9 +83,8 @@ export class Session {
 
   /** @param {string} method @param {string} path @param {RequestOptions & Reading} [options] */
   async request(method, path, options) {
-    const user = this.user;
-    if (!user) throw signedOut();
-    let access = await this.access(user);
+    const user = /** @type {string} */ (this.user);
+    let access = await this.access();
     const ask = () => this.send(method, path, { ...options, access });
     const answer = await ask().catch(async (error) => {
       if (!STALE.includes(error.code)) throw error;
@@ -141,9 +149,8 @@ export class Session {
    * @param {string} path @param {object} body @returns {Promise<any>}
    */
   async renew(path, body) {
-    const user = this.user;
-    if (!user) throw signedOut();
-    await this.access(user);
+    const user = /** @type {string} */ (this.user);
+    await this.access();
     return this.alone(async () => {
       const { access } = this.#state.tokens[user] ?? {};
       const options = { body, access, device: this.#isCookie };
@@ -172,9 +179,8 @@ export class Session {
       },
     };
     if (isChosen) {
-      this.#page.setItem(this.name, user);
+      this.#choose(user);
       this.onSignIn();
-      this.onUser();
     }
     return user;
   }
@@ -185,9 +191,7 @@ export class Session {
     const { [user]: _, ...tokens } = this.#state.tokens;
     const active = this.#state.active === user ? next : this.#state.active;
     this.#state = { ...this.#state, active, tokens };
-    if (!isHere) return;
-    this.#page.setItem(this.name, next);
-    this.onUser();
+    if (isHere) this.#choose(next);
   }
 
   /** @param {string} user @returns {Promise<string>} */
@@ -246,14 +250,15 @@ export class Session {
         : (await this.send("POST", "/v1/device/logout", { device: true })).body.users;
       // A browser that the server does not know stays new.
       this.#state = { ...this.#state, active: this.#state.active && "", tokens: {} };
-      this.#page.setItem(this.name, "");
-      this.onUser();
+      this.#choose("");
       return users;
     });
   }
 
-  /** @param {string} user */
-  async access(user) {
+  /** Returns an access token of the user of this page that is valid for a while. */
+  async access() {
+    const { user } = this;
+    if (!user) throw signedOut();
     const held = this.#state.tokens[user];
     return isFresh(held) ? held.access : this.#refresh(user, held?.access);
   }

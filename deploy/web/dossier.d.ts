@@ -44,7 +44,10 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
    */
   constructor(url: string, options?: { app?: string; device?: "secret" | "cookie" });
 
-  /** The id of the user of this page, or null. Other pages do not change it. */
+  /**
+   * The id of the user of this page, or null. Other pages do not change it. A page that is loaded without
+   * a user of its own has the user who is active in the browser.
+   */
   readonly user: string | null;
 
   // `dossier-redirect.js` signs users in at the pages of the server, and `dossier-passkeys.js` by
@@ -144,7 +147,10 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
     session: string, documents: SessionUndo
   ): Promise<{ [N in DocumentName]?: { version: number } }>;
 
-  /** Returns all users of the device, the active one first. */
+  /**
+   * Returns all users of the device, the active one first. Users who have signed in by redirect are not
+   * among them: the server's pages list those, for example with `prompt: "select_account"`.
+   */
   users(): Promise<DeviceUser[]>;
   /** Makes another user, who is signed in on the device, the user of this page. */
   switchTo(user: string): Promise<string>;
@@ -166,6 +172,11 @@ export class Dossier<M extends object = JSONObject, C extends object = JSONObjec
   /** Signs a user out and removes it from the device. The user itself is not deleted. */
   forget(user: string, options?: { next?: Next }): Promise<DeviceUser[]>;
 
+  /**
+   * Returns an access token of the user of this page, for requests to your own back end. It is valid for
+   * ten seconds at least: ask for it before each request.
+   */
+  token(): Promise<string>;
   profile(): Promise<Profile>;
   /** Null removes a member. */
   changeProfile(changes: ProfileChanges, options?: { version?: number }): Promise<Profile>;

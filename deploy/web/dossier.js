@@ -135,6 +135,7 @@ export class Dossier {
 
   // The user of this page
 
+  token() { return this.#session.access(); }
   profile() { return this.#ask("GET", "/v1/me"); }
   /** @param {import("./dossier.js").ProfileChanges} body @param {Version} [options] */
   changeProfile(body, options) { return this.#ask("PATCH", "/v1/me", { ...options, body }); }

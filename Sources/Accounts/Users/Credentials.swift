@@ -68,8 +68,9 @@ package struct Credentials: Sendable {
 
   /// In bytes: long enough for any passphrase; bounds the cost of hashing.
   package static let longestPassword = 1_024
-  /// In bytes: shorter names occur in too many words.
-  private static let shortestName = 4
+  /// In bytes: names that are shorter than the first occur in too many words, and those that are
+  /// shorter than the second count as words of their own only: `admin` is in `administrators`.
+  private static let shortestNames = (word: 4, part: 8)
 
   /// Returns the rule that a new password breaks, except that about the operator's set.
   ///
@@ -101,9 +102,15 @@ package struct Credentials: Sendable {
     }
     let local = email?.split(separator: "@").first.map(String.init)
     let names = [email, local, app.name, app.mailSettings.senderName].compactMap(\.self)
-    guard names.contains(where: { $0.utf8.count >= shortestName && password.containsFolded($0) })
-    else { return nil }
-    let rule = "A password must not contain the email address or the name of the app."
+    let found = names.first { name in
+      switch name.utf8.count {
+      case ..<shortestNames.word: false
+      case ..<shortestNames.part: password.containsFoldedWord(name)
+      default: password.containsFolded(name)
+      }
+    }
+    guard let found else { return nil }
+    let rule = "A password must not contain \(found), of the email address or the app's name."
     return FieldError(pointer, "personal", rule)
   }
 }
