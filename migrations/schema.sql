@@ -157,9 +157,10 @@ begin
     raise exception 'the owner of these events exists' using errcode = 'insufficient_privilege';
   end if;
   insert into audit (user_id, event_id, app_id, at, action, actor, session_id, device_id, address,
-    agent, detail, ordinal, pending)
+    agent, detail, ordinal, pending, request_id)
   select a.app_id, a.event_id, a.app_id, a.at, a.action, a.actor, a.session_id, a.device_id,
-    a.address, a.agent, a.detail || jsonb_build_object('former_user', a.user_id), a.ordinal, a.pending
+    a.address, a.agent, a.detail || jsonb_build_object('former_user', a.user_id), a.ordinal, a.pending,
+    a.request_id
   from audit a where a.user_id = former;
   delete from audit a where a.user_id = former;
 end
@@ -598,7 +599,7 @@ COMMENT ON COLUMN public.audit.user_id IS 'The user concerned; the id of the app
 -- Name: COLUMN audit.actor; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.audit.actor IS 'user; client: followed by the id of the client; operator for the command line; system for maintenance; or unauthenticated.';
+COMMENT ON COLUMN public.audit.actor IS 'user; client: followed by the id of the client; administrator: followed by the id; operator: followed by the name of the person for the command line; system for maintenance; or unauthenticated.';
 
 
 --
@@ -614,6 +615,7 @@ COMMENT ON COLUMN public.audit.address IS 'The IP address of the caller.';
 
 COMMENT ON COLUMN public.audit.agent IS 'The User-Agent field of the request.';
 
+    request_id text COLLATE pg_catalog."C",
 
 --
 -- Name: COLUMN audit.detail; Type: COMMENT; Schema: public; Owner: -
@@ -653,7 +655,8 @@ CREATE VIEW public.audit_entries AS
     a.detail,
     p.name AS app,
     a.user_id AS subject_id,
-    a.app_id
+    a.app_id,
+    a.request_id
    FROM (public.audit a
      LEFT JOIN public.apps p ON ((p.app_id = a.app_id)));
 
@@ -674,6 +677,13 @@ CREATE TABLE public.authentication_flows (
     app_id text NOT NULL COLLATE pg_catalog."C",
     flow_id text NOT NULL COLLATE pg_catalog."C",
     purpose text NOT NULL COLLATE pg_catalog."C",
+--
+-- Name: COLUMN audit.request_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.request_id IS 'The id of the request in the log and in X-Request-Id; null for events of no request.';
+
+
     email_key text COLLATE pg_catalog."C",
     email text,
     password_hash text COLLATE pg_catalog."C",

@@ -135,6 +135,7 @@ import WireKit
     }
     self.collector = collector
     tracer = collector.map { Tracer($0, ratio: configuration.samplingRatio) }
+    Log.addresses = configuration.loggedAddresses
     observesRequests = configuration.logsStatements || collector != nil
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     let relay = Worker.relay(configuration.mail)

@@ -41,7 +41,7 @@ extension SQL {
   /// The columns of an `AuditEntry`.
   static let auditEntry: SQL = """
     e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address, e.agent,
-      e.detail, e.app
+      e.detail, e.app, e.request_id
     """
 }
 
@@ -177,6 +177,8 @@ package struct AuditEntry: Listed {
   package var detail: JSON
   /// The name of the app; nil for the deployment, and for a deleted app.
   package let app: String?
+  /// The id of the request; nil for events of no request, and for old events.
+  package let request: String?
 
   package var cursor: EventID { id }
 
@@ -193,6 +195,7 @@ package struct AuditEntry: Listed {
     agent = row.text(ifAny: 8)
     detail = try row.json(9)
     app = row.text(ifAny: 10)
+    request = row.text(ifAny: 11)
   }
 }
 
@@ -277,7 +280,7 @@ package struct Event {
     _ = transaction.send(
       isPublished ? EventQueries.publish : EventQueries.record, user?.text ?? app.text, EventID(),
       app, action, principal.name, place.session, place.device, context.address.text, context.agent,
-      TextBytes(detail.serialized())
+      TextBytes(detail.serialized()), context.requestID
     )
   }
 
@@ -326,13 +329,14 @@ package enum EventQueries {
   /// Inserts an event; the first parameter is the user, or the app for an event without one.
   package static let record = Statement<
     NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
-    TextBytes
+    TextBytes, String?
   >(
     "events.record",
     """
     insert into audit (
-      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail,
+      request_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb, $11)
     """)
 
   /// Does as `record`, with an event that waits for its publication.
@@ -340,14 +344,14 @@ package enum EventQueries {
   /// The time is that of the statement, which runs after those that have locked the changed rows.
   package static let publish = Statement<
     NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
-    TextBytes
+    TextBytes, String?
   >(
     "events.publish",
     """
     insert into audit (
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail,
-      ordinal, pending)
-    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb,
+      request_id, ordinal, pending)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb, $11,
       (extract(epoch from clock_timestamp()) * 1000000)::bigint, true)
     """)
 }

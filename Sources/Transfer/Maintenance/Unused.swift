@@ -51,7 +51,7 @@ import Sessions
       _ = transaction.send(UserRemovalQueries.remove, user.user)
       _ = transaction.send(
         EventQueries.publish, user.user.text, EventID(), user.app, "user_delete", "system",
-        nil, nil, nil, nil, TextBytes(Array(#"{"reason": "unused"}"#.utf8))
+        nil, nil, nil, nil, TextBytes(Array(#"{"reason": "unused"}"#.utf8)), nil
       )
       return true
     }
