@@ -41,7 +41,7 @@ import Webhooks
       JobCommand.self, MailCommand.self,
       IndexCommand.self,
       SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
-      StatisticsCommand.self, EventsCommand.self,
+      StatisticsCommand.self, TopCommand.self, EventsCommand.self,
       ApplyCommand.self, ExportConfigCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]
   )

@@ -277,6 +277,7 @@ package struct Event {
     let principal = principal ?? (isOfOther ? .anyone : context.principal)
     let place = place ?? EventPlace(session: principal.session, device: principal.device)
     let isPublished = isPublished(in: app, context)
+    context.dependencies.onAudit?(action)
     _ = transaction.send(
       isPublished ? EventQueries.publish : EventQueries.record, user?.text ?? app.text, EventID(),
       app, action, principal.name, place.session, place.device, context.address.text, context.agent,
