@@ -19,6 +19,44 @@ COMMENT ON FUNCTION public.email_key(address text) IS 'Returns the form in which
 
 
 --
+-- Name: forget_events(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.forget_events(former text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+declare
+  app text;
+begin
+  if not has_table_privilege(session_user, 'audit', 'insert') then
+    raise exception 'only a role that adds events forgets them' using errcode = 'insufficient_privilege';
+  end if;
+  if exists (select 1 from users u where u.user_id = former)
+    or exists (select 1 from apps p where p.app_id = former) or former = repeat('0', 24) then
+    raise exception 'the owner of these events exists' using errcode = 'insufficient_privilege';
+  end if;
+  select a.app_id into app from audit a where a.user_id = former limit 1;
+  if exists (
+    select 1 from apps p where p.app_id = app and p.settings ->> 'deleted_user_events' = 'none') then
+    delete from audit a
+    where a.user_id = former and a.action <> 'user_delete' and not a.pending;
+  end if;
+  update audit a set address = null, agent = null
+  where a.user_id = former and (a.address is not null or a.agent is not null)
+    and (a.action <> 'user_delete' or a.actor = 'user');
+end
+$$;
+
+
+--
+-- Name: FUNCTION forget_events(former text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.forget_events(former text) IS 'Removes the addresses and agents of the events of a deleted user. If the app keeps no events of deleted users, it removes the events, except for the deletion.';
+
+
+--
 -- Name: has_second_factor(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -577,6 +615,7 @@ CREATE TABLE public.audit (
     detail jsonb DEFAULT '{}'::jsonb NOT NULL,
     ordinal bigint,
     pending boolean DEFAULT false NOT NULL,
+    request_id text COLLATE pg_catalog."C",
     CONSTRAINT audit_event_id_check CHECK ((event_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -615,7 +654,6 @@ COMMENT ON COLUMN public.audit.address IS 'The IP address of the caller.';
 
 COMMENT ON COLUMN public.audit.agent IS 'The User-Agent field of the request.';
 
-    request_id text COLLATE pg_catalog."C",
 
 --
 -- Name: COLUMN audit.detail; Type: COMMENT; Schema: public; Owner: -
@@ -636,6 +674,13 @@ COMMENT ON COLUMN public.audit.ordinal IS 'The order of publication: microsecond
 --
 
 COMMENT ON COLUMN public.audit.pending IS 'Whether the event waits for its publication.';
+
+
+--
+-- Name: COLUMN audit.request_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.request_id IS 'The id of the request in the log and in X-Request-Id; null for events of no request.';
 
 
 --
@@ -677,13 +722,6 @@ CREATE TABLE public.authentication_flows (
     app_id text NOT NULL COLLATE pg_catalog."C",
     flow_id text NOT NULL COLLATE pg_catalog."C",
     purpose text NOT NULL COLLATE pg_catalog."C",
---
--- Name: COLUMN audit.request_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.audit.request_id IS 'The id of the request in the log and in X-Request-Id; null for events of no request.';
-
-
     email_key text COLLATE pg_catalog."C",
     email text,
     password_hash text COLLATE pg_catalog."C",

@@ -357,6 +357,11 @@ package enum EventQueries {
     """)
 }
 
+extension EventQueries {
+  /// Removes the addresses of the events of a deleted user, or the events, by a setting of the app.
+  package static let forget = Statement<NoRow, UserID>("events.forget", "select forget_events($1)")
+}
+
 /// The session and the device that an event concerns.
 package struct EventPlace {
   package let session: SessionID?
@@ -388,6 +393,12 @@ extension RequestContext {
   }
 }
 
+/// The events of deleted users that stay; the function `forget_events` of the database reads it.
+enum DeletedUserEvents: String, CaseIterable {
+  case withoutAddresses = "without_addresses"
+  case none
+}
+
 /// The settings of events.
 package struct EventSettings: RecordPart {
   /// Whether changes that users make to their own data are events.
@@ -406,6 +417,10 @@ package struct EventSettings: RecordPart {
       "audit_retention_days", 1...36_500, 365,
       "days after which events are removed from the audit log"
     )
+    _ = read.choice(
+      "deleted_user_events", DeletedUserEvents.withoutAddresses, safe: .none,
+      "what the audit log keeps of deleted users: their events without addresses, or none but the "
+        + "deletion")
     recordsOwnChanges =
       read.number(
         "data_event_days",
