@@ -106,7 +106,8 @@ let package = Package(
       name: "Outbound", dependencies: ["CCurl", "EventLoop", "Encoding"], swiftSettings: pointers
     ),
     .target(
-      name: "Telemetry", dependencies: ["EventLoop", "Outbound"], swiftSettings: pointers
+      name: "Telemetry", dependencies: ["Encoding", "EventLoop", "Outbound"],
+      swiftSettings: pointers
     ),
     .target(name: "JSON", dependencies: ["Encoding"], swiftSettings: house),
     .target(name: "Patterns", dependencies: ["CPCRE2", "Encoding"], swiftSettings: pointers),
@@ -545,7 +546,7 @@ let package = Package(
         "ManagementWire", "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop",
         "HTTP", "Passkeys",
         "JSON",
-        "Encoding", "Outbound", "PasswordHashes", "Postgres", "ReferenceData",
+        "Encoding", "Outbound", "PasswordHashes", "Postgres", "ReferenceData", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain

@@ -110,6 +110,44 @@ COMMENT ON FUNCTION public.email_key(address text) IS 'Returns the form in which
 
 
 --
+-- Name: forget_events(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.forget_events(former text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+declare
+  app text;
+begin
+  if not has_table_privilege(session_user, 'audit', 'insert') then
+    raise exception 'only a role that adds events forgets them' using errcode = 'insufficient_privilege';
+  end if;
+  if exists (select 1 from users u where u.user_id = former)
+    or exists (select 1 from apps p where p.app_id = former) or former = repeat('0', 24) then
+    raise exception 'the owner of these events exists' using errcode = 'insufficient_privilege';
+  end if;
+  select a.app_id into app from audit a where a.user_id = former limit 1;
+  if exists (
+    select 1 from apps p where p.app_id = app and p.settings ->> 'deleted_user_events' = 'none') then
+    delete from audit a
+    where a.user_id = former and a.action <> 'user_delete' and not a.pending;
+  end if;
+  update audit a set address = null, agent = null
+  where a.user_id = former and (a.address is not null or a.agent is not null)
+    and (a.action <> 'user_delete' or a.actor = 'user');
+end
+$$;
+
+
+--
+-- Name: FUNCTION forget_events(former text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.forget_events(former text) IS 'Removes the addresses and agents of the events of a deleted user. If the app keeps no events of deleted users, it removes the events, except for the deletion.';
+
+
+--
 -- Name: has_second_factor(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -248,9 +286,10 @@ begin
     raise exception 'the owner of these events exists' using errcode = 'insufficient_privilege';
   end if;
   insert into audit (user_id, event_id, app_id, at, action, actor, session_id, device_id, address,
-    agent, detail, ordinal, pending)
+    agent, detail, ordinal, pending, request_id)
   select a.app_id, a.event_id, a.app_id, a.at, a.action, a.actor, a.session_id, a.device_id,
-    a.address, a.agent, a.detail || jsonb_build_object('former_user', a.user_id), a.ordinal, a.pending
+    a.address, a.agent, a.detail || jsonb_build_object('former_user', a.user_id), a.ordinal, a.pending,
+    a.request_id
   from audit a where a.user_id = former;
   delete from audit a where a.user_id = former;
 end
@@ -664,6 +703,7 @@ CREATE TABLE public.audit (
     detail jsonb DEFAULT '{}'::jsonb NOT NULL,
     ordinal bigint,
     pending boolean DEFAULT false NOT NULL,
+    request_id text COLLATE pg_catalog."C",
     CONSTRAINT audit_event_id_check CHECK ((event_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -686,7 +726,7 @@ COMMENT ON COLUMN public.audit.user_id IS 'The user concerned; the id of the app
 -- Name: COLUMN audit.actor; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.audit.actor IS 'user; client: followed by the id of the client; operator for the command line; system for maintenance; or unauthenticated.';
+COMMENT ON COLUMN public.audit.actor IS 'user; client: followed by the id of the client; administrator: followed by the id; operator: followed by the name of the person for the command line; system for maintenance; or unauthenticated.';
 
 
 --
@@ -725,6 +765,13 @@ COMMENT ON COLUMN public.audit.pending IS 'Whether the event waits for its publi
 
 
 --
+-- Name: COLUMN audit.request_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.audit.request_id IS 'The id of the request in the log and in X-Request-Id; null for events of no request.';
+
+
+--
 -- Name: audit_entries; Type: VIEW; Schema: public; Owner: -
 --
 
@@ -741,7 +788,8 @@ CREATE VIEW public.audit_entries AS
     a.detail,
     p.name AS app,
     a.user_id AS subject_id,
-    a.app_id
+    a.app_id,
+    a.request_id
    FROM (public.audit a
      LEFT JOIN public.apps p ON ((p.app_id = a.app_id)));
 

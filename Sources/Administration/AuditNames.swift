@@ -48,8 +48,13 @@ package struct AuditNames {
     try await read(of: events.map(\.actor), users: events.compactMap(\.user), context)
   }
 
-  /// Returns the address of an administrator or the name of a client; nil for another actor.
-  package func name(ofActor actor: String) -> String? { actors[actor] }
+  /// Returns the address of an administrator, the name of a client, or that of a person on the
+  /// command line; nil for another actor.
+  package func name(ofActor actor: String) -> String? {
+    let start = "operator:"
+    return actors[actor]
+      ?? (actor.hasPrefix(start) ? String(actor.dropFirst(start.utf8.count)) : nil)
+  }
 
   /// Returns the address or the name of a user; nil without both.
   package func name(of user: UserID) -> String? { users[user.text] }

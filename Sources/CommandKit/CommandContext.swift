@@ -54,8 +54,7 @@ package import Tenancy
       report: say
     )
     deployment = RequestContext(
-      dependencies, principal: Principal(.operator, in: .deployment, scopes: .everything),
-      agent: agent
+      dependencies, principal: Principal(operator: nil, in: .deployment), agent: agent
     )
     api = ManagementAPI(dependencies, agent: agent)
     readiness = ReadinessCheck(database, configuration.masterKey, app: nil)
@@ -80,6 +79,33 @@ package import Tenancy
       return
     }
     throw CommandFailure(fault)
+  }
+
+  /// Finds the person who uses the command line, whom events name from now on.
+  ///
+  /// - Parameter name: what `--as` states; nil without it.
+  /// - Throws: an error for a text that cannot be a name; errors of the database.
+  package func identify(as name: String?) async throws(CommandFailure) {
+    let variable = ProcessInfo.processInfo.environment[SettingValues.personVariable]
+    let stated = name ?? variable.flatMap { $0.isEmpty ? nil : $0 }
+    let user =
+      ProcessInfo.processInfo.environment["SUDO_USER"].flatMap { $0.isEmpty ? nil : $0 }
+      ?? ProcessInfo.processInfo.userName
+    let account = try await run { context async throws(Failure) in
+      try await AdministratorRecord.account(of: stated ?? user, context)
+    }
+    var person = account.map { CommandLinePerson($0) }
+    if person == nil, let stated {
+      person = CommandLinePerson(named: stated)
+      guard person != nil else {
+        throw CommandFailure(
+          "\(name == nil ? SettingValues.personVariable : "--as") needs the address of an "
+            + "administrator, or a name with 1 to 64 of a-z, A-Z, 0-9, and . _ @ + -.", .usage)
+      }
+    }
+    let found = person ?? CommandLinePerson(systemUser: user)
+    api.person = found
+    deployment.principal = Principal(operator: found, in: .deployment)
   }
 
   /// Sends a request, and returns the JSON of the response; null without a body.
@@ -166,9 +192,9 @@ package import Tenancy
   ) async throws(CommandFailure) -> Result {
     try await run { context async throws(Failure) in
       let app = try await context.apps.app(named: app ?? defaultApp, host: nil)
-      let `operator` = Principal(.operator, in: app.id, scopes: .everything)
+      let caller = Principal(operator: context.principal.person, in: app.id)
       return try await body(
-        RequestContext(context.dependencies, app: app, principal: `operator`, agent: context.agent)
+        RequestContext(context.dependencies, app: app, principal: caller, agent: context.agent)
       )
     }
   }
@@ -202,13 +228,14 @@ extension ConfigurationOptions {
   ///
   /// - Parameters:
   ///   - asJSON: whether to print JSON instead of a table.
+  ///   - person: the name of the person who runs the command; nil for the user of the system.
   ///   - isLarge: whether the command changes much at once. The database then allows it a minute.
   ///   - lacksKey: whether secrets may be encrypted with a master key other than the given one.
   ///   - signals: the signals that the command handles itself.
   ///   - body: the command.
   package func run(
-    asJSON: Bool, isLarge: Bool = false, lacksKey: Bool = false, signals: [Int32] = [],
-    _ body: @escaping CommandBody
+    asJSON: Bool, as person: String? = nil, isLarge: Bool = false, lacksKey: Bool = false,
+    signals: [Int32] = [], _ body: @escaping CommandBody
   ) -> Never {
     let configuration: Configuration
     do throws(ConfigurationError) {
@@ -222,6 +249,7 @@ extension ConfigurationOptions {
       let context = CommandContext(configuration, isLarge: isLarge)
       do throws(CommandFailure) {
         try await context.requireReadiness(lacksKey: lacksKey)
+        try await context.identify(as: person)
         let output = try await body(context)
         Output.write(output.text(asJSON: asJSON), to: 1)
         if let remark = output.remark { say(remark) }

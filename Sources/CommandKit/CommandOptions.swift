@@ -19,9 +19,17 @@ package struct CommonOptions: ParsableArguments {
   @OptionGroup package var settings: ConfigurationOptions
   @OptionGroup package var output: OutputOptions
 
+  @Option(
+    name: .customLong("as"),
+    help: ArgumentHelp(
+      "The person who runs the command, for the audit log: the address of an administrator, or a "
+        + "name. The default is DOSSIER_AS, the user of sudo, or the user of the system.",
+      valueName: "name"))
+  package var person: String?
+
   /// Runs `body` on the loop, prints its output and ends the process.
   package func run(isLarge: Bool = false, _ body: @escaping CommandBody) -> Never {
-    settings.run(asJSON: output.isJSON, isLarge: isLarge, body)
+    settings.run(asJSON: output.isJSON, as: person, isLarge: isLarge, body)
   }
 
   /// Sends a request, prints the response and ends the process.

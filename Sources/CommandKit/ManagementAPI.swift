@@ -12,6 +12,8 @@ import WireKit
   private let service: Service
   /// The name of the caller in audit events.
   private let agent: String
+  /// The person who uses the command line; nil before the person is known.
+  var person: CommandLinePerson?
 
   package init(_ dependencies: Dependencies, agent: String) {
     service = Service(wires: [RESTWire()], dependencies)
@@ -38,6 +40,6 @@ import WireKit
     let head = Request(
       method: request.method, target: request.target, fields: FieldDictionary(fields)
     )
-    return service.operatorCall(head, BodyInMemory(request.body.bytes))
+    return service.operatorCall(head, BodyInMemory(request.body.bytes), by: person)
   }
 }

@@ -59,6 +59,7 @@ package struct Configuration: Sendable {
   package var files: Int { connections + 64 + 160 }
   package let logsRequests: Bool
   package let logsStatements: Bool
+  package let loggedAddresses: LoggedAddresses
   package let internalNetworks: [IPNetwork]
   package let console: ConsolePlace
   /// The networks from which the console can be used; empty for all.
@@ -169,6 +170,11 @@ package struct Configuration: Sendable {
     logsRequests = log == "requests" || logsStatements
     if !logsRequests, log != "errors" {
       problems.append("log is \(log), not requests, errors or debug")
+    }
+    let addresses = LoggedAddresses(rawValue: text(.logAddresses))
+    loggedAddresses = addresses ?? .off
+    if addresses == nil {
+      problems.append("log_addresses is \(text(.logAddresses)), not off, network or full")
     }
     func networks(_ setting: Setting) -> [IPNetwork] {
       let texts = text(setting).split { $0 == "," || $0.isWhitespace }
@@ -423,6 +429,13 @@ extension Configuration {
     dependencies.appWithID = { [unowned apps] in apps.known($0) }
     return dependencies
   }
+}
+
+/// The part of a client's address in the lines of requests.
+package enum LoggedAddresses: String, Sendable {
+  case off
+  case network
+  case full
 }
 
 /// The options of all commands that use the settings.

@@ -30,6 +30,7 @@ package enum Setting: String, CaseIterable {
   case drainSeconds = "drain_seconds"
   case stallSeconds = "stall_seconds"
   case log
+  case logAddresses = "log_addresses"
   case internalNetworks = "internal_networks"
   case mail
   case mailUser = "mail_user"
@@ -79,7 +80,7 @@ package enum Setting: String, CaseIterable {
       .outgoingNetworks, .outgoingAuthorities, .otlpEndpoint, .otlpHeaders,
       .mailClientName, .pictureProgram, .pictureFolder, .breachedPasswords, .consoleNetworks:
       ""
-    case .console: "off"
+    case .console, .logAddresses: "off"
     case .syslogSocket: "/dev/log"
     case .otlpSamplingRatio: "1"
     case .mailTLS: "required"
@@ -105,7 +106,8 @@ package enum Setting: String, CaseIterable {
       true
     case .database, .pooler, .migrateDatabase, .workers, .socketDirectory, .socketMode,
       .socketGroup, .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads,
-      .connections, .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram,
+      .connections, .drainSeconds, .stallSeconds, .log, .logAddresses, .mailClientName,
+      .pictureProgram,
       .languageFolder, .syslogSocket, .otlpEndpoint, .otlpHeaders, .otlpSamplingRatio:
       false
     }
@@ -175,6 +177,8 @@ package enum Setting: String, CaseIterable {
       "CIDR networks from which the console can be used; empty for all"
     case .internalNetworks:
       "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
+    case .logAddresses:
+      "addresses of clients in the lines of requests: off; network (24 bits of IPv4, 48 of IPv6); or full"
     case .log:
       "requests: a line for each; errors: a line for each failure in the server; debug: a line for each request and each statement"
     }
@@ -189,6 +193,8 @@ package struct SettingValues {
   package private(set) var problems: [String] = []
   /// The variable with the path of the settings file.
   static let configVariable = "DOSSIER_CONFIG"
+  /// The variable with the person who runs a command, for the audit log.
+  package static let personVariable = "DOSSIER_AS"
 
   /// Collects the settings.
   ///
@@ -264,7 +270,9 @@ package struct SettingValues {
 
   private mutating func readEnvironment(_ environment: [String: String]) {
     for (name, value) in environment.sorted(by: { $0.key < $1.key })
-    where name.hasPrefix("DOSSIER_") && name != Self.configVariable {
+    where name.hasPrefix("DOSSIER_") && name != Self.configVariable
+      && name != Self.personVariable
+    {
       let isFile = name.hasSuffix("_FILE")
       let plain = isFile ? String(name.dropLast(5)) : name
       guard let setting = Setting.allCases.first(where: { $0.environmentName == plain }) else {

@@ -20,7 +20,7 @@ package import WireKit
   /// The conditions, as the parameters of the page and of `/v1/audit` name them.
   private struct Conditions {
     static let fields = [
-      "action", "actor", "user", "network", "session", "from", "to", "order", "offset",
+      "action", "actor", "user", "network", "session", "request", "from", "to", "order", "offset",
     ]
     /// The parameters of the page.
     ///
@@ -154,6 +154,7 @@ package import WireKit
       ConsoleField(
         "network", "Network", value: conditions["network"], hint: "Such as 203.0.113.0/24"),
       ConsoleField("session", "Session", value: conditions["session"], hint: "Id"),
+      ConsoleField("request", "Request", value: conditions["request"], hint: "Id, as in the log"),
       ConsoleField("from", "From", .day, value: conditions["from"], hint: "This day included"),
       ConsoleField("to", "To", .day, value: conditions["to"], hint: "This day included"),
       ConsoleField(

@@ -98,6 +98,7 @@ package enum EventWords {
     if let words = actors[actor] { return words }
     let parts = actor.split(separator: ":", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return actor }
+    if parts[0] == "operator" { return "Command line (\(parts[1]))" }
     let kinds = ["administrator": "Administrator", "client": "Application"]
     guard let kind = kinds[parts[0]] else { return actor }
     return name ?? "\(kind) \(NameWords.short(parts[1])) (deleted)"

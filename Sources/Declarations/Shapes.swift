@@ -199,7 +199,8 @@ extension Shape {
         (
           key: "actor_name",
           value: .text.orNull.saying(
-            "the address of the administrator, or the name of the client; null for other actors"
+            "the address of the administrator, the name of the client, or the person on the command "
+              + "line; null for other actors"
           ).like(.null)
         ),
         (
@@ -218,9 +219,12 @@ extension Shape {
       ("action", .text.like("login")), ("actor", .text.like("user")),
       ("session_id", .id(Example.session).orNull), ("device_id", .id(Example.device).orNull),
       ("address", .caller.orNull), ("agent", .agent.orNull), ("detail", .any.like(detail)),
+      ("request_id", .requestID.orNull),
     ]
   }
 
+  private static let requestID = Shape.text.like("4k0dq2v9m7xa1")
+    .saying("the id of the request, as in X-Request-Id and the log")
   private static let caller = Shape.text.like(.string(Example.networkAddress))
   private static let agent = Shape.text.like(.string(Example.agent))
 

@@ -69,11 +69,16 @@ package struct RequestID: Sendable, CustomStringConvertible {
   ///
   /// Otherwise it creates one.
   package init(_ sent: String?) {
-    if let sent, (1...64).contains(sent.utf8.count), sent.utf8.allSatisfy(Self.isAllowed) {
+    if let sent, Self.isValid(sent) {
       description = sent
     } else {
       description = Self.made(Self.counter.wrappingAdd(1, ordering: .relaxed).newValue)
     }
+  }
+
+  /// Returns whether a text has the form of an id.
+  package static func isValid(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
   }
 
   /// Returns a mixed number in thirteen base-32 digits.

@@ -54,6 +54,13 @@ package struct IPAddress: Sendable, Equatable {
   /// - Source: RFC 6177, BCP 157.
   package var site: [UInt8]? { bytes.count == 4 ? nil : Array(bytes.prefix(6)) }
 
+  /// The network of many subscribers in CIDR: 24 bits of IPv4, or 48 bits of IPv6.
+  package var truncated: String {
+    let kept = bytes.count == 4 ? 3 : 6
+    let rest = [UInt8](repeating: 0, count: bytes.count - kept)
+    return "\(IPAddress(network: bytes.prefix(kept) + rest))/\(kept * 8)"
+  }
+
   /// Whether it is an internet address.
   ///
   /// Loopback, private, link-local, multicast and reserved addresses are not. Clouds keep instance

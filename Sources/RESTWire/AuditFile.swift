@@ -18,7 +18,7 @@ struct AuditFile {
 
   private static let columns = [
     "id", "at", "app", "user_id", "action", "actor", "session_id", "device_id", "address", "agent",
-    "detail",
+    "detail", "request_id",
   ]
 
   init(_ format: AuditFormat) {

@@ -18,8 +18,8 @@ import WireKit
     Operation(
       .get, "/v1/audit", access: .operator,
       takes: .query(
-        .app, .action, .actor, .userOfEvents, .session, .network, .from, .to, .order, .limit,
-        .cursor
+        .app, .action, .actor, .userOfEvents, .session, .request, .network, .from, .to, .order,
+        .limit, .cursor
       ),
       gives: [.ok(.eventsOfApps)], refuses: [.searchTooSlow],
       summary: "Read the audit log of all apps and the deployment, or of one app, newest first"
@@ -42,8 +42,8 @@ import WireKit
     Operation(
       .get, "/v1/audit/export", access: .operator,
       takes: .query(
-        .format, .app, .action, .actor, .userOfEvents, .session, .network, .from, .to, .order,
-        .cursor
+        .format, .app, .action, .actor, .userOfEvents, .session, .request, .network, .from, .to,
+        .order, .cursor
       ),
       gives: [
         Answer(
@@ -94,7 +94,7 @@ import WireKit
   }
 
   private nonisolated static let filters = [
-    "action", "actor", "user", "session", "network", "from", "to",
+    "action", "actor", "user", "session", "request", "network", "from", "to",
   ]
 
   /// Returns the conditions of a query.
@@ -113,11 +113,12 @@ import WireKit
     let time = "a time or a day of RFC 3339, such as 2026-01-31 or 2026-01-31T12:00:00Z"
     var filter = AuditFilter()
     filter.action = read("action", "an action, or the start of one and *", ActionPattern.init)
-    filter.actor = read("actor", "the actor of an event, at most 100 bytes") {
-      (1...100).contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil
-    }
+    filter.actor = read("actor", "the actor of an event, at most 100 bytes", ActorPattern.init)
     filter.user = read("user", "the id of a user") { UserID($0) }
     filter.session = read("session", "the id of a session") { SessionID($0) }
+    filter.request = read("request", "the id of a request") {
+      RequestID.isValid($0) ? $0 : nil
+    }
     filter.network = read("network", "an IP address or a network such as 198.51.100.0/24") {
       IPNetwork($0)
     }
@@ -178,17 +179,22 @@ extension QueryParameter {
     name: "action", says: "only events with this action; with * at its end, with this start",
     shape: .text.like("login*"))
   fileprivate static let actor = QueryParameter(
-    name: "actor", says: "only events of this actor, such as user, operator or client:ID",
+    name: "actor",
+    says: "only events of this actor, such as user, operator:NAME or client:ID. operator, "
+      + "administrator and client mean all of their kind",
     shape: .text.like("user"))
   fileprivate static let userOfEvents = QueryParameter(
     name: "user", says: "only events of this user", shape: .id(Example.ada),
     component: "user_of_events")
   fileprivate static let session = QueryParameter(
     name: "session", says: "only events of this session", shape: .id(Example.session))
+  fileprivate static let request = QueryParameter(
+    name: "request", says: "only events of the request with this X-Request-Id",
+    shape: .text.like("4k0dq2v9m7xa1"), component: "request_of_events")
   fileprivate static let network = QueryParameter(
     name: "network",
-    says: "only events of callers in this network. With session, network, or several of action, "
-      + "actor and user, a page reads at most 100,000 events; its Link continues where it stopped",
+    says: "only events of callers in this network. With session, request, network, or several of "
+      + "action, actor and user, a page reads at most 100,000 events; its Link continues where it stopped",
     shape: .text.like("203.0.113.0/24"))
   fileprivate static let from = QueryParameter(
     name: "from", says: "only events from this time or day on", shape: .text.like("2026-01-31"),

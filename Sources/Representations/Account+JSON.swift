@@ -53,7 +53,7 @@ extension AuditEntry {
       "id": .string(id.text), "at": .string(at.text), "action": .string(action),
       "actor": .string(actor), "session_id": JSON(session?.text),
       "device_id": JSON(device?.text), "address": JSON(address), "agent": JSON(agent),
-      "detail": detail,
+      "detail": detail, "request_id": JSON(request),
     ]
   }
 }

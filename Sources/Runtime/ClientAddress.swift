@@ -16,6 +16,9 @@ package struct ClientAddress: Sendable {
   /// The IP address in one spelling, with mapped IPv4 as IPv4; nil if the text is no IP address.
   package var text: String? { ip?.description }
 
+  /// The network of many subscribers in CIDR; nil if the text is no IP address.
+  package var truncatedText: String? { ip?.truncated }
+
   /// The network of the address, as `IPAddress.network` has it; empty without an address.
   package var network: [UInt8] { ip?.network ?? [] }
 

@@ -18,6 +18,8 @@ package import Postgres
   package var appWithID: @EventLoop (AppID) -> App? = { _ in nil }
   /// Called after the commit of an event that is to be published; nil if the process publishes none.
   package var onEvent: (@EventLoop () -> Void)?
+  /// Called for each event that is sent to the audit log, with its action; nil if none counts them.
+  package var onAudit: (@EventLoop (String) -> Void)?
   /// A linear search of this short list is faster than hashing.
   private let services: [(type: ObjectIdentifier, service: any DomainService)]
 

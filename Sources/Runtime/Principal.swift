@@ -30,6 +30,8 @@ package final class Principal: Sendable {
   private let client: ClientID?
   /// Nil unless the principal is an administrator, who is no user of the app.
   package let administrator: Administrator?
+  /// The person on the command line; nil unless the principal is the operator.
+  package let person: CommandLinePerson?
   /// Whether the user only reads: a session of support, whose tokens have the claim `act`.
   package let isReadOnly: Bool
 
@@ -37,7 +39,14 @@ package final class Principal: Sendable {
   package init(_ role: Role, in app: AppID, scopes: Scopes) {
     (self.role, self.app, self.scopes) = (role, app, scopes)
     (user, session, device, client, administrator) = (nil, nil, nil, nil, nil)
-    isReadOnly = false
+    (person, isReadOnly) = (nil, false)
+  }
+
+  /// The operator, with the person who uses the command line; nil if that is unknown.
+  package init(operator person: CommandLinePerson?, in app: AppID) {
+    (role, self.app, scopes) = (.operator, app, .everything)
+    (user, session, device, client, administrator) = (nil, nil, nil, nil, nil)
+    (self.person, isReadOnly) = (person, false)
   }
 
   /// A user, in a session on a device.
@@ -47,7 +56,7 @@ package final class Principal: Sendable {
   ) {
     (role, self.app, self.scopes) = (.user, app, scopes)
     (self.user, self.session, self.device) = (user, session, device)
-    (client, administrator) = (nil, nil)
+    (client, administrator, person) = (nil, nil, nil)
     self.isReadOnly = isReadOnly
   }
 
@@ -55,7 +64,7 @@ package final class Principal: Sendable {
   package init(_ client: ClientID, in app: AppID, scopes: Scopes) {
     (role, self.app, self.scopes) = (.client, app, scopes)
     (user, session, device, self.client) = (nil, nil, nil, client)
-    (administrator, isReadOnly) = (nil, false)
+    (administrator, person, isReadOnly) = (nil, nil, false)
   }
 
   /// An administrator, whose rights the routes check.
@@ -63,7 +72,7 @@ package final class Principal: Sendable {
     (role, self.app, scopes) = (.administrator, app, .everything)
     (user, session, device, client) = (nil, nil, nil, nil)
     self.administrator = administrator
-    isReadOnly = false
+    (person, isReadOnly) = (nil, false)
   }
 
   /// Returns a user without a session, as the actor of events.
@@ -79,7 +88,7 @@ package final class Principal: Sendable {
     case .anyone: "unauthenticated"
     case .user: "user"
     case .client: "client:\(client?.text ?? "")"
-    case .operator: "operator"
+    case .operator: person?.actor ?? "operator"
     case .administrator: "administrator:\(administrator?.id.text ?? "")"
     case .system: "system"
     }

@@ -6,6 +6,8 @@ package import Postgres
   var clientAddress: ClientAddress { get }
   /// The `User-Agent` as sent.
   var agent: String? { get }
+  /// The id of the request in responses, in the log and in audit events.
+  var requestID: String { get }
   /// The language tags that the client prefers, the best one first.
   var languages: [String] { get }
 }
@@ -69,6 +71,9 @@ package import Postgres
     // Characters are counted only where the text may be too long.
     (owner?.agent ?? fixedAgent).map { $0.utf8.count <= 512 ? $0 : String($0.prefix(512)) }
   }
+
+  /// The id of the request; nil for work of the server.
+  package var requestID: String? { owner?.requestID }
 
   /// The language tags of mails to users without a locale, the best one first.
   package var languages: [String] {

@@ -76,14 +76,16 @@ package enum SessionCreationQueries {
   /// - Parameter 2: the id of an event.
   /// - Parameter 3: the time of the transaction.
   package static let recordSurplus = Statement<
-    NoRow, UserID, EventID, ServerTime, String?, String?
+    NoRow, UserID, EventID, ServerTime, String?, String?, String?
   >(
     "sessions.record_surplus",
     """
     insert into audit (
-      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail,
+      request_id)
     select s.user_id, left($2, 13) || substr(md5(s.session_id || $2), 1, 11), s.app_id,
-      'session_end', 'user', s.session_id, s.device_id, $4::inet, $5, '{"reason": "session_limit"}'
+      'session_end', 'user', s.session_id, s.device_id, $4::inet, $5, '{"reason": "session_limit"}',
+      $6
     from sessions s
     where s.user_id = $1 and least(s.ended_at, s.expires_at) = $3::timestamptz
       and s.end_reason = 'session_limit'

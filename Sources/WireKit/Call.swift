@@ -167,8 +167,8 @@ extension Route {
 
 /// A caller in this process.
 enum LocalCaller {
-  /// The operator, on the command line.
-  case `operator`
+  /// The operator, on the command line; the person is nil if unknown.
+  case `operator`(CommandLinePerson?)
   /// An administrator, in the console.
   case administrator(Administrator)
 }
@@ -268,6 +268,7 @@ extension Call: @EventLoop RequestOwner {
 
   package var clientAddress: ClientAddress { request.clientAddress }
   package var agent: String? { request.field(.userAgent) }
+  package var requestID: String { request.id.description }
 
   package var languages: [String] {
     request.field(.acceptLanguage).map { AcceptedLanguages($0).tags } ?? []

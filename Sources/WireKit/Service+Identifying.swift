@@ -35,7 +35,7 @@ extension Service {
     }
     let app = call.context.app.id
     switch caller {
-    case .operator: call.context.principal = Principal(.operator, in: app, scopes: .everything)
+    case .operator(let person): call.context.principal = Principal(operator: person, in: app)
     case .administrator(let administrator):
       guard let right = endpoint.route.right else { throw .tokenMissing }
       call.context.principal = Principal(administrator, in: app)

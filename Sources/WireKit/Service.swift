@@ -48,8 +48,15 @@ import Tenancy
   ///
   /// It may use the routes of the operator and of API clients, without a secret. Only the command line
   /// creates such calls.
-  package func operatorCall(_ request: Request, _ body: any BodySource) -> Call {
-    Call(request, body, dependencies, by: .operator)
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - body: its body.
+  ///   - person: the person who makes it; nil if unknown.
+  /// - Returns: the state.
+  package func operatorCall(
+    _ request: Request, _ body: any BodySource, by person: CommandLinePerson? = nil
+  ) -> Call {
+    Call(request, body, dependencies, by: .operator(person))
   }
 
   /// Creates the state of a request that an administrator makes in this process.

@@ -72,7 +72,7 @@ struct AdministratorCommand: ParsableCommand {
 
   struct Set: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Changes the role, the apps and the networks of an administrator.")
+      abstract: "Changes the role, the apps, the networks and the system user of an administrator.")
     @OptionGroup var administrator: AdministratorArgument
     @OptionGroup var reach: AdministratorReach
 
@@ -184,6 +184,12 @@ struct AdministratorReach: ParsableArguments {
       valueName: "CIDR"))
   var networks: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "The system user whose commands the audit log shows as those of the administrator; \"\" for none.",
+      valueName: "name"))
+  var systemUser: String?
+
   /// Returns the members of a request; those without a value are omitted.
   @EventLoop func members(_ context: CommandContext) async throws(CommandFailure) -> JSONObject {
     var members = JSONObject()
@@ -191,6 +197,7 @@ struct AdministratorReach: ParsableArguments {
     for app in apps { ids.append(.string(try await context.record(of: app).id.text)) }
     if !ids.isEmpty { members["app_ids"] = .array(JSONArray(ids)) }
     if !networks.isEmpty { members["networks"] = .array(JSONArray(networks.map(JSON.string))) }
+    members["system_user"] = systemUser.map(JSON.string)
     return members
   }
 }

@@ -16,7 +16,7 @@ struct AuditCommand: ParsableCommand {
         dossier audit --network 203.0.113.0/24
         dossier audit --app game --follow
 
-      A filter by session or network, or by several of action, actor and user, reads at most 100,000 \
+      A filter by session, request or network, or by several of action, actor and user, reads at most 100,000 \
       events, and says where it stopped.
       """)
   @OptionGroup var options: AppOptions
@@ -28,13 +28,19 @@ struct AuditCommand: ParsableCommand {
   @Option(help: "Only events with this action; with * at its end, with this start.")
   var action: String?
 
-  @Option(help: "Only events of this actor: user, operator, client:ID …")
+  @Option(
+    help: "Only events of this actor: user, operator (the command line), operator:NAME, client:ID …"
+  )
   var actor: String?
 
   @Option(help: ArgumentHelp("Only events of this session.", valueName: "id"))
   var session: String?
 
-  @Option(help: ArgumentHelp("Only events of callers in this network.", valueName: "IP address"))
+  @Option(help: ArgumentHelp("Only events of the request with this id.", valueName: "id"))
+  var request: String?
+
+  @Option(
+    help: ArgumentHelp("Only events of callers in this network.", valueName: "IP address"))
   var network: String?
 
   @Option(help: ArgumentHelp("Only events from this time or day on.", valueName: "time"))
@@ -80,8 +86,8 @@ struct AuditCommand: ParsableCommand {
 
   private var filters: [(name: String, value: String)] {
     let all = [
-      ("action", action), ("actor", actor), ("session", session), ("network", network),
-      ("from", from), ("to", to), ("order", order?.rawValue),
+      ("action", action), ("actor", actor), ("session", session), ("request", request),
+      ("network", network), ("from", from), ("to", to), ("order", order?.rawValue),
     ]
     return all.compactMap { name, value in value.map { (name: name, value: $0) } }
   }
@@ -143,7 +149,7 @@ extension AuditOrder: ExpressibleByArgument {}
 
 extension CommandContext {
   /// Returns a page of events.
-  fileprivate func events(
+  func events(
     _ query: [(name: String, value: String)], size: Int, after cursor: String?
   ) async throws(CommandFailure) -> APIResponse {
     var request = APIRequest(.get, "/v1/audit")

@@ -35,13 +35,14 @@ import Webhooks
       AppCommand.self, RecordCommand<ClientRecord>.self, RecordCommand<ResourceServerRecord>.self,
       RecordCommand<RoleRecord>.self, AdministratorCommand.self,
       RecordCommand<IssuerRecord>.self, RecordCommand<ConnectionRecord>.self, KeyCommand.self,
-      UserCommand.self, SearchCommand.self, DeviceCommand.self, SessionCommand.self,
+      UserCommand.self, EraseCommand.self, SearchCommand.self, DeviceCommand.self,
+      SessionCommand.self,
       RecordCommand<WebhookRecord>.self, RecordCommand<LogStreamRecord>.self,
       SupportSessionCommand.self, RateLimitCommand.self,
       JobCommand.self, MailCommand.self,
       IndexCommand.self,
       SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
-      StatisticsCommand.self, EventsCommand.self,
+      StatisticsCommand.self, TopCommand.self, EventsCommand.self,
       ApplyCommand.self, ExportConfigCommand.self, APICommand.self, Calibrate.self, Doctor.self,
     ]
   )

@@ -76,8 +76,9 @@ extension KeyCommand {
     var discardLost = false
 
     func run() throws {
-      options.settings.run(asJSON: options.output.isJSON, lacksKey: discardLost) {
-        context async throws(CommandFailure) in
+      options.settings.run(
+        asJSON: options.output.isJSON, as: options.person, lacksKey: discardLost
+      ) { context async throws(CommandFailure) in
         if discardLost {
           try confirmation.ask("Permanently remove what this master key does not decrypt?")
         }

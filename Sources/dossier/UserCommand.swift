@@ -136,14 +136,31 @@ struct UserCommand: ParsableCommand {
 
   struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes a user with all its data, at once."
-    )
+      abstract: "Deletes a user with all its data, at once.",
+      discussion: """
+        What stays, and for how long, is printed: events of the audit log without addresses, or only \
+        the deletion (deleted_user_events), and the backups. dossier erase keeps the user deleted \
+        after a restore.
+        """)
     @OptionGroup var user: UserArgument
     @OptionGroup var confirmation: Confirmation
 
     func run() throws {
-      user.send(
-        .delete, "", asking: confirmation, "Delete the user with all its data, permanently?")
+      user.run { context, path async throws(CommandFailure) in
+        let id = path.split(separator: "/").last ?? ""
+        try confirmation.ask("Delete the user with all its data, permanently? (\(id))")
+        let body = try await context.send(.delete, path, to: user.options.app)
+        let app = try await context.send(
+          .get, "/v1/apps/\(segment(user.options.app ?? context.defaultApp))")
+        let days = app["settings"]?["audit_retention_days"]?.number?.int ?? 365
+        let events =
+          app["settings"]?["deleted_user_events"]?.string == "none"
+          ? "the event of the deletion" : "events of the audit log without addresses"
+        return CommandOutput(
+          body,
+          remark: "what stays: \(events), for \(days) days (audit_retention_days); the data in "
+            + "backups, until they are deleted (record the deletion: dossier erase --record)")
+      }
     }
   }
 }

@@ -164,7 +164,8 @@ struct UserImportCommand: ParsableCommand {
     }
     let settings = options.common.settings
     settings.run(
-      asJSON: options.common.output.isJSON, isLarge: true, signals: ImportRun.signals
+      asJSON: options.common.output.isJSON, as: options.common.person, isLarge: true,
+      signals: ImportRun.signals
     ) { context async throws(CommandFailure) in
       try await ImportRun(request, context).run()
     }

@@ -1,3 +1,4 @@
+import Configuration
 import Tenancy
 import Runtime
 import EventLoop
@@ -33,7 +34,10 @@ enum Log {
   /// The lines of the requests answered in this turn of the loop.
   @EventLoop private static var lines = LogLines()
 
-  /// Logs a request, without secrets or personal data.
+  /// The part of a client's address in the lines of requests.
+  @EventLoop static var addresses = LoggedAddresses.off
+
+  /// Logs a request, without secrets, and without personal data but the address by setting.
   ///
   /// The line is written together with others at the end of the turn.
   @EventLoop static func request(_ call: Call, status: Int, microseconds: UInt64, bytes: Int) {
@@ -47,6 +51,7 @@ enum Log {
     lines.append("bytes", bytes)
     if let user = call.context.principal.user { lines.append("user", user.text) }
     if let client = call.client { lines.append("client", client.id.text) }
+    if addresses != .off { appendAddress(of: call) }
     if let use = call.context.part(ConnectionUse.self) {
       lines.append("connection", use.connection)
       lines.append("outcome", use.outcome.rawValue)
@@ -60,6 +65,13 @@ enum Log {
     }
     if let remark = call.context.remark { lines.append("remark", remark) }
     lines.end()
+  }
+
+  @EventLoop private static func appendAddress(of call: Call) {
+    // The context has no address after the answer.
+    let address = ClientAddress(call.request.address)
+    guard let text = addresses == .full ? address.text : address.truncatedText else { return }
+    lines.append("address", text)
   }
 
   /// The id of the request that the current task answers; nil for work of the server.

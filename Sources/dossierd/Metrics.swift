@@ -133,12 +133,16 @@ import WireKit
   /// The layout of a slot.
   private nonisolated struct Places {
     static let statusClasses = 5
+    /// The classes of statuses of a route, and the time of its requests.
+    static let route = statusClasses + 1
     /// The buckets of a class of routes, one for durations over the last bound, and the sum.
     static let histogram = Metrics.bounds.count + 2
     let counters = 1 + MetricsBoard.gauges
     var faults: Int { counters + Counter.allCases.count }
     var signIns: Int { faults + DatabaseErrorReason.all.count }
-    var histograms: Int { signIns + SignIns.all.count }
+    var refusals: Int { signIns + SignIns.all.count }
+    var actions: Int { refusals + RefusalReason.allCases.count }
+    var histograms: Int { actions + CountedAction.allCases.count }
     var routes: Int { histograms + RouteClass.allCases.count * Self.histogram }
   }
 
@@ -156,11 +160,12 @@ import WireKit
     let parts =
       names + Counter.allCases.map { "\($0)" } + DatabaseErrorReason.all.map(\.label)
       + SignIns.all.map { "\($0.preset.name) \($0.outcome.rawValue)" }
+      + RefusalReason.allCases.map(\.rawValue) + CountedAction.allCases.map(\.rawValue)
     layout = parts.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
     }
     precondition(
-      places.routes + names.count * Places.statusClasses <= MetricsBoard.words,
+      places.routes + names.count * Places.route <= MetricsBoard.words,
       "more routes than a slot of metrics has room for"
     )
     self.slot = board.open(slot, layout: layout)
@@ -179,7 +184,9 @@ import WireKit
   ///   - databaseMicroseconds: the part of it spent waiting for PostgreSQL.
   func count(route: Int?, status: Int, microseconds: UInt64, databaseMicroseconds: UInt64) {
     let index = route ?? names.count - 1
-    slot[places.routes + index * Places.statusClasses + min(max(status / 100, 1), 5) - 1] &+= 1
+    let start = places.routes + index * Places.route
+    slot[start + min(max(status / 100, 1), 5) - 1] &+= 1
+    slot[start + Places.statusClasses] &+= microseconds
     var bucket = 0
     while bucket < Self.bounds.count, Self.bounds[bucket] < microseconds { bucket += 1 }
     let histogram = places.histograms + classes[index].rawValue * Places.histogram
@@ -256,6 +263,33 @@ import WireKit
     if let index { slot[places.signIns + index] &+= 1 }
   }
 
+  /// Counts a refused request, if its reason is one of a refused sign-in.
+  func count(_ failure: Failure) {
+    guard let reason = RefusalReason(rawValue: failure.type.code) else { return }
+    slot[places.refusals + reason.place] &+= 1
+  }
+
+  /// Counts an event of the audit log, if the metrics count its action.
+  func count(action: String) {
+    guard let action = CountedAction(rawValue: action) else { return }
+    slot[places.actions + action.place] &+= 1
+  }
+
+  private func tellSecurity(_ text: inout some MetricsOutput) {
+    text.family(
+      "dossier_sign_in_failures_total", "counter",
+      "Requests refused for their credentials or by a rate limit, by the code of the error.")
+    for reason in RefusalReason.allCases {
+      text.sample([("reason", reason.rawValue)], sum(places.refusals + reason.place))
+    }
+    text.family(
+      "dossier_account_events_total", "counter",
+      "Events of sign-ins, credentials and accounts, by their action in the audit log.")
+    for action in CountedAction.allCases {
+      text.sample([("action", action.rawValue)], sum(places.actions + action.place))
+    }
+  }
+
   subscript(_ gauge: Gauge) -> Int {
     get { Int(slot[gauge.rawValue]) }
     set { slot[gauge.rawValue] = UInt64(newValue) }
@@ -288,10 +322,16 @@ import WireKit
     text.family("dossier_requests_total", "counter", "Requests by route and class of status.")
     for (index, route) in names.enumerated() {
       for status in 1...Places.statusClasses {
-        let count = sum(places.routes + index * Places.statusClasses + status - 1)
+        let count = sum(places.routes + index * Places.route + status - 1)
         guard count > 0 else { continue }
         text.sample([("route", route), ("status_class", "\(status)xx")], count)
       }
+    }
+    text.family(
+      "dossier_route_seconds_total", "counter", "Time of the requests, by route.")
+    for (index, route) in names.enumerated() {
+      let time = sum(places.routes + index * Places.route + Places.statusClasses)
+      if time > 0 { text.sample([("route", route)], "\(Double(time) / 1e6)") }
     }
     let help = "Time from the first byte read to the last byte written."
     text.family("dossier_request_seconds", "histogram", help)
@@ -311,6 +351,7 @@ import WireKit
       text.sample(
         [("preset", signIns.preset.name), ("outcome", signIns.outcome.rawValue)], count)
     }
+    tellSecurity(&text)
     for gauge in Gauge.allCases {
       text.family(gauge.name, "gauge", gauge.help)
       let all =
@@ -354,8 +395,8 @@ import WireKit
 /// follow; they end with the worker.
 @EventLoop final class MetricsBoard {
   static let slots = 256
-  /// Room for some 750 routes: five words each, beside counters and histograms.
-  static let words = 4_096
+  /// Room for some 1,200 routes: six words each, beside counters and histograms.
+  static let words = 8_192
   /// The number of gauge words in a slot, the same in every version of the program.
   nonisolated static let gauges = 63
   /// The place of the heartbeat in a slot, the last gauge; the same in every version of the program.

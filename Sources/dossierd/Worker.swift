@@ -136,6 +136,7 @@ import WireKit
     }
     self.collector = collector
     tracer = collector.map { Tracer($0, ratio: configuration.samplingRatio) }
+    Log.addresses = configuration.loggedAddresses
     observesRequests = configuration.logsStatements || collector != nil
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     let relay = Worker.relay(configuration.mail)
@@ -162,6 +163,7 @@ import WireKit
     let wires = clientWires + [operations]
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
     report.metrics = metrics
+    dependencies.onAudit = { report.metrics?.count(action: $0) }
     let handlers: [String: OutboxWorker.Handler] = [
       Outbox.requestKind: AccountMail.resolve, LogoutNotices.kind: LogoutNotices.send,
       TokenRevocations.kind: TokenRevocations.send,
@@ -252,7 +254,10 @@ import WireKit
     )
     if let trace { Observation.end(trace, of: call, status: status) }
     metrics[.connections] = listener?.connections ?? 0
-    if let cause = call.failure?.cause { metrics.count(cause) }
+    if let failure = call.failure {
+      metrics.count(failure)
+      if let cause = failure.cause { metrics.count(cause) }
+    }
     if let use = call.context.part(ConnectionUse.self) { metrics.count(use) }
     if configuration.logsRequests || call.failure?.report != nil {
       Log.request(call, status: status, microseconds: microseconds, bytes: exchange.sent)

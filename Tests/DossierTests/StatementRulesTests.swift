@@ -14,7 +14,7 @@ import Testing
   static let exceptions = [
     "Lists of users ask all shards on purpose, for operators and back ends.": """
     users.export users.export_some schemas.page search_indexes.users sessions.users audit_log.app
-    audit_log.after audit_log.event audit_log.next_action user_roles.users roles.users removed_scopes.users sessions.provider_of_issuer
+    audit_log.after audit_log.event audit_log.next_action audit_log.next_actor user_roles.users roles.users removed_scopes.users sessions.provider_of_issuer
     user_records.sign_ins connections.dependents passkey_domain.count sign_in_check.similar app_search.session
     support_sessions.find support_sessions.session merges.find user_state.watch
     """,

@@ -75,6 +75,8 @@ class Deployment(Cluster, Asking):
                 settings = [*settings, ("DOSSIER_PICTURE_FOLDER", str(self.pictures))]
             self.environment = {
                 **FOREIGN,
+                # The person on the command line, in the audit log.
+                "DOSSIER_AS": "tester",
                 "DOSSIER_DATABASE": self.conninfo("server"),
                 **({"DOSSIER_DATABASE": self.pooler.conninfo, "DOSSIER_POOLER": pooler} if pooler else {}),
                 "DOSSIER_MASTER_KEY": base64.b64encode(os.urandom(32)).decode(),

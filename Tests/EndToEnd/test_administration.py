@@ -43,7 +43,8 @@ class Commands(Administration):
         self.assertRegex(table, r"(?m)^settings\.switching +reauthenticate$")
         self.refused(10, "app", "show", "--app", "nope", words="No app has that name.")
         actions = [(event["action"], event["actor"]) for event in self.audit_events("--app", "shop")]
-        self.assertEqual(actions, [("app_change", "operator")] * 2 + [("app_create", "operator")])
+        self.assertEqual(actions, [("app_change", "operator:tester")] * 2
+                         + [("app_create", "operator:tester")])
 
     def test_an_invalid_setting_is_reported_with_its_rule_and_changes_nothing(self):
         self.site.dossier("app", "create", "strict")

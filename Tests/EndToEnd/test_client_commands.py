@@ -183,7 +183,8 @@ class ClientCommands(Administration):
         made = self.site.client("--operator")
         event = next(event for event in self.audit_events()
                      if event["detail"].get("client_id") == made["id"])
-        self.assertEqual((event["app"], event["user_id"], event["actor"]), (None, None, "operator"))
+        self.assertEqual((event["app"], event["user_id"], event["actor"]),
+                         (None, None, "operator:tester"))
         self.assertRegex(event["agent"], r"^dossier \(.+\)$")
 
 

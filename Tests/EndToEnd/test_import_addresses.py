@@ -83,7 +83,7 @@ class Addresses(ImportCase):
         self.expect(self.post("/v1/login/api-key", key, headers=self.headers), 401)
         self.assertEqual(self.sql(
             "select string_agg(distinct action || coalesce(' ' || (detail ->> 'reason'), ''), ', ') "
-            "from audit where app_id = {app} and actor = 'operator' and user_id <> app_id"),
+            "from audit where app_id = {app} and actor = 'operator:tester' and user_id <> app_id"),
             "account_takeover, device_remove, session_end account_takeover, unlink, user_import")
         owner = self.reset_by_mail(email, "what the owner chose", headers=self.headers)
         self.assertEqual(self.mine(owner, "/metadata").json, {"secret": 1})

@@ -146,6 +146,7 @@ class Hosts(Case):
             ("DossierDiskFullSoon", "node_filesystem_avail_bytes 50x9 4x20", 20, 9),
             ("DossierBackupOld", "dossier_backup_completed_timestamp_seconds 0x1700", 1600, 1500),
             ("DossierWALNotArchived", "pg_stat_archiver_failed_count 0x9 1+1x20", 20, 9),
+            ("DossierCertificateExpires", "probe_ssl_earliest_cert_expiry 2e6x9 1e6x20", 20, 9),
             ("DossierNoLeader", "patroni_primary 1x9 0x20", 20, 9),
             ("DossierNoSynchronousReplica", "patroni_sync_standby 1x9 0x20", 20, 9),
             ("DossierPatroniPaused", "patroni_is_paused 0x9 1x90", 90, 9),

@@ -56,7 +56,7 @@ class Support(Administration):
         self.assertEqual(self.me(again, "/api-keys").json, [])
         events = [(event["action"], event["actor"]) for event in
                   self.audit_events("--user", "forgot@example.com")]
-        self.assertIn(("password_set", "operator"), events)
+        self.assertIn(("password_set", "operator:tester"), events)
         wait_until(lambda: "set a new password for your account" in "".join(
             self.site.mails("forgot@example.com")), what="the mail")
         # A user who was imported without a password now has one.
@@ -133,7 +133,7 @@ class Support(Administration):
         self.dossier("rate-limit", "reset", "nobody@example.com")
         self.expect(self.login("nobody@example.com", headers={ADDRESS: "203.0.113.9"}), 401)
         event = next(event for event in self.audit_events() if event["action"] == "rate_limit_reset")
-        self.assertEqual(event["actor"], "operator")
+        self.assertEqual(event["actor"], "operator:tester")
         self.refused(64, "rate-limit", "reset")
         self.refused(12, "rate-limit", "reset", "--network", "here", words="/network: ")
         self.refused(64, "rate-limit", "reset", "slow@example.com", "--all")

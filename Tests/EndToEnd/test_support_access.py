@@ -49,14 +49,14 @@ class Sessions(SupportCase):
         opened = self.opened(made["code"].upper().replace("-", " "))
         self.assertEqual(opened["user_id"], grant["user_id"])
         token = claims(opened["access_token"])
-        self.assertEqual([token["act"], token["scope"]], [{"sub": "operator"}, "read:current_user"])
+        self.assertEqual([token["act"], token["scope"]], [{"sub": "operator:tester"}, "read:current_user"])
         self.assertLessEqual(token["exp"] - token["iat"], 1_800)
         # The user sees it in the sessions, the events and an email.
         sessions = self.expect(self.me(grant, "/sessions"), 200).json
         self.assertEqual([item["provider"] for item in sessions if item["id"] == opened["id"]], ["support"])
         event = next(item for item in self.me(grant, "/audit").json if item["action"] == "support_session")
         self.assertEqual([event["actor"], event["detail"], event["session_id"]],
-                         ["operator", {"reason": REASON}, opened["id"]])
+                         ["operator:tester", {"reason": REASON}, opened["id"]])
         wait_until(lambda: any(REASON in text for text in self.site.mails(email)), what="the email")
         # Support sees what the user sees.
         self.assertEqual(self.expect(self.me(opened), 200).json["email"], email)

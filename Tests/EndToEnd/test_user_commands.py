@@ -42,11 +42,12 @@ class UserCommands(Administration):
         self.expect(self.me(again), 401, "session_ended")
         self.expect(self.refresh(again), 401, "refresh_token_invalid")
         events = [(event["action"], event["actor"]) for event in
-                  self.audit_events("--user", "ada@example.com") if event["actor"] == "operator"]
+                  self.audit_events("--user", "ada@example.com")
+                  if event["actor"] == "operator:tester"]
         self.assertEqual(
-            sorted(events), [("device_remove", "operator")] * 2
-            + [("session_end", "operator")] * 2 + [("user_block", "operator"),
-                            ("user_unblock", "operator")])
+            sorted(events), [("device_remove", "operator:tester")] * 2
+            + [("session_end", "operator:tester")] * 2 + [("user_block", "operator:tester"),
+                            ("user_unblock", "operator:tester")])
 
     def test_the_sessions_of_a_user_are_listed_and_one_is_ended(self):
         first = self.expect(self.register("grace@example.com"), 201).json
@@ -91,7 +92,7 @@ class UserCommands(Administration):
         self.expect(self.me(grant), 401, "session_ended")
         self.refused(10, "user", "show", grant["user_id"])
         event = self.audit_events("--user", grant["user_id"])[0]
-        self.assertEqual((event["action"], event["actor"]), ("user_delete", "operator"))
+        self.assertEqual((event["action"], event["actor"]), ("user_delete", "operator:tester"))
         self.expect(self.register("gone@example.com"), 201)
         self.refused(10, "user", "delete", grant["user_id"], "--yes")
         self.refused(10, "audit", "--user", "0" * 24)
@@ -116,7 +117,7 @@ class UserCommands(Administration):
         # The operator may not use the routes of users and devices.
         self.refused(1, "api", "GET", "/v1/me", words="The access token is missing.")
         event = self.audit_events("--user", user)[0]
-        self.assertEqual((event["action"], event["actor"]), ("data_change", "operator"))
+        self.assertEqual((event["action"], event["actor"]), ("data_change", "operator:tester"))
         self.assertRegex(event["agent"], r"^dossier \(.+\)$")
 
     def test_the_audit_log_has_pages(self):
@@ -179,9 +180,9 @@ class UserCommands(Administration):
         events = self.audit_events("--app", "ending")
         self.assertEqual(
             [(event["actor"], event["detail"]) for event in events if event["action"] == "sessions_end"],
-            [("operator", {"sessions": 0}), ("operator", {"sessions": 1}),
-             ("operator", {"sessions": 1, "issuer": "https://removed.example.com"}),
-             ("operator", {"sessions": 2, "issuer": "web"})])
+            [("operator:tester", {"sessions": 0}), ("operator:tester", {"sessions": 1}),
+             ("operator:tester", {"sessions": 1, "issuer": "https://removed.example.com"}),
+             ("operator:tester", {"sessions": 2, "issuer": "web"})])
         ended = [event for event in events if event["action"] == "session_end"]
         self.assertEqual({event["user_id"] for event in ended},
                          {grant["user_id"] for grant in [one, removed, neither, late]})

@@ -53,7 +53,8 @@ struct FuzzTarget: Sendable {
     heads, forms, tokens, authorizations, searches, parraIDs, imports, auth0, appServices,
     migrations, addresses, relayReplies, tenants, hashLines, hashFiles, deploymentFiles,
     issuerMetadata, callbacks, issuerAnswers, logoutTokens, redirectStates, webAuthnCBOR,
-    webAuthnClientData, webAuthnCredential, streamHeads,
+    webAuthnClientData, webAuthnCredential, streamHeads, erasures,
+    metricSamples,
   ]
 }
 

@@ -160,7 +160,7 @@ import Postgres
       )
       _ = transaction.send(
         SessionCreationQueries.recordSurplus, user, EventID(), ServerTime(), context.address.text,
-        context.agent
+        context.agent, context.requestID
       )
     }
     let methods =

@@ -2,7 +2,7 @@ import Delivery
 package import EventLoop
 import IdentitySubjects
 package import Imaging
-import JSON
+package import JSON
 package import Postgres
 import RateLimiting
 package import Runtime
@@ -95,7 +95,7 @@ extension RequestContext {
 extension Users {
   /// Deletes a user with all stored data, and frees its addresses and identities for other users.
   ///
-  /// The audit events of the user stay.
+  /// The audit events of the user stay without addresses, or only the deletion, by a setting.
   /// - Parameters:
   ///   - user: the user.
   ///   - condition: the versions that the user may have.
@@ -128,14 +128,17 @@ extension Users {
   /// - Parameters:
   ///   - user: the user.
   ///   - heir: the user to whom the credentials go; nil for none.
+  ///   - facts: more facts for the event of the deletion.
   ///   - transaction: the transaction.
   /// - Returns: the name of the picture, whose file is to be deleted after the commit.
   /// - Throws: `.databaseUnavailable`.
   @discardableResult
   @EventLoop package static func remove(
-    _ user: UserID, linkedTo heir: UserID? = nil, in transaction: Transaction
+    _ user: UserID, linkedTo heir: UserID? = nil, recording facts: JSONObject = JSONObject(),
+    in transaction: Transaction
   ) async throws(Failure) -> String? {
     let app = transaction.app.id
+    try await Devices.forget(user, in: transaction)
     try await LogoutNotices.queue(of: user, app: app, isDeleted: true, in: transaction)
     let subjects = transaction.send(SubjectQueries.ofUser, user)
     let removed = transaction.send(UserRemovalQueries.remove, user)
@@ -144,8 +147,11 @@ extension Users {
     for subject in names.sorted() where subject.provider == .email {
       MailDeliveries.forget(address: subject.name, in: transaction)
     }
-    let detail: JSON = heir.map { ["linked_to": .string($0.text)] } ?? [:]
-    Event("user_delete", of: user, detail: detail).record(in: transaction)
+    var detail = facts
+    detail["linked_to"] = heir.map { .string($0.text) }
+    Event("user_delete", of: user, detail: .object(detail)).record(in: transaction)
+    // A merged user is still a person with an account.
+    if heir == nil { _ = transaction.send(EventQueries.forget, user) }
     return try await removed.rows().first?.name
   }
 }

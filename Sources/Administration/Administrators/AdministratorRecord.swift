@@ -21,6 +21,8 @@ package struct AdministratorRecord: OwnedRecord {
   /// The networks from which the administrator may call; empty for all.
   package let networks: [String]
   package let isDisabled: Bool
+  /// The system user whose commands events name as this administrator's; empty for none.
+  package let systemUser: String
 
   package init(_ read: inout RecordReader) {
     email = read.requiredText(
@@ -49,6 +51,15 @@ package struct AdministratorRecord: OwnedRecord {
     apps = isReadable ? (ids.isEmpty ? nil : ids.map(AppID.init(trusted:))) : []
     isDisabled = read.flag(
       "disabled", false, safe: true, "whether the administrator is refused", .listed)
+    systemUser = read.text(
+      "system_user",
+      .text(
+        0...CommandLinePerson.longest, "name",
+        "A system user must have at most 64 of a-z, A-Z, 0-9, and . _ @ + -."
+      ) { $0.isEmpty || CommandLinePerson(named: $0) != nil },
+      "",
+      "the system user whose commands the audit log shows as those of the administrator; empty for "
+        + "none. It grants nothing")
   }
 
   package static let words = RecordWords(
@@ -94,6 +105,7 @@ extension AdministratorRecord {
     let others = try await table.others(than: key, in: .operators, transaction)
     let stored = try await transaction.run(table.statements.show, nil, key).first?.record
     try requireOwner(instead: stored, by: record, among: others)
+    try record.requireOwnSystemUser(among: others)
     let isOwn = transaction.principal.administrator?.id.text.hasSameBytes(as: key) == true
     guard !isOwn || record.role == stored?.role && record.apps == stored?.apps else {
       throw .ownRole
@@ -112,6 +124,19 @@ extension AdministratorRecord {
     guard others.contains(where: { $0.record.isLastingOwner }) else { throw .lastOwner }
   }
 
+  /// Checks that no other administrator has the same system user.
+  ///
+  /// - Throws: `.invalid`.
+  private func requireOwnSystemUser(
+    among others: [Stored<AdministratorRecord>]
+  ) throws(Failure) {
+    let isTaken = others.contains { $0.record.systemUser.hasSameBytes(as: systemUser) }
+    guard !systemUser.isEmpty, isTaken else { return }
+    throw .invalid([
+      FieldError("/system_user", "taken", "Another administrator has this system user.")
+    ])
+  }
+
   /// Creates an administrator with a user of the same id, who cannot sign in before a link is used.
   ///
   /// - Throws: `.invalid`, `.administratorExists`, `.databaseUnavailable`.
@@ -127,6 +152,10 @@ extension AdministratorRecord {
     let address = try await EmailAddress(record.email, context)
     let (user, app) = (UserID(), context.app.id)
     return try await context.transaction { transaction async throws(Failure) in
+      if !record.systemUser.isEmpty {
+        let others = try await table.others(than: user.text, in: .operators, transaction)
+        try record.requireOwnSystemUser(among: others)
+      }
       let identity = IdentityID()
       let taken = transaction.send(
         SubjectQueries.takeAddress, app, address.key, user, identity, ServerTime(), false)
@@ -194,6 +223,25 @@ extension AdministratorRecord {
     return try await table.find(administrator.text, of: nil, context).record.email
   }
 
+  /// Returns the account of a person on the command line; nil without one.
+  ///
+  /// A disabled administrator is named too: the account only says who it was.
+  /// - Parameters:
+  ///   - name: the address of the administrator, or the system user.
+  ///   - context: the context of the command.
+  /// - Returns: the id of the administrator.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func account(
+    of name: String, _ context: RequestContext
+  ) async throws(Failure) -> UserID? {
+    let address = EmailAddress.canonical(name).lowercased()
+    let all = try await context.read(table.statements.list, nil, on: .exclusive)
+    return all.first {
+      $0.record.systemUser.hasSameBytes(as: name)
+        || EmailAddress.canonical($0.record.email).lowercased().hasSameBytes(as: address)
+    }?.id
+  }
+
   /// Returns the administrators who have a right in an app: their addresses and languages.
   ///
   /// An address of this machine gets no mail.
@@ -243,7 +291,7 @@ extension RequestContext {
     let app = try await apps.operators()
     let caller: Principal =
       switch principal.role {
-      case .operator: Principal(.operator, in: app.id, scopes: .everything)
+      case .operator: Principal(operator: principal.person, in: app.id)
       case .client: principal
       case .administrator:
         principal.administrator.map { Principal($0, in: app.id) } ?? .anyone

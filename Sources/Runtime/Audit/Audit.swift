@@ -41,7 +41,7 @@ extension SQL {
   /// The columns of an `AuditEntry`.
   static let auditEntry: SQL = """
     e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address, e.agent,
-      e.detail, e.app
+      e.detail, e.app, e.request_id
     """
 }
 
@@ -177,6 +177,8 @@ package struct AuditEntry: Listed {
   package var detail: JSON
   /// The name of the app; nil for the deployment, and for a deleted app.
   package let app: String?
+  /// The id of the request; nil for events of no request, and for old events.
+  package let request: String?
 
   package var cursor: EventID { id }
 
@@ -193,6 +195,7 @@ package struct AuditEntry: Listed {
     agent = row.text(ifAny: 8)
     detail = try row.json(9)
     app = row.text(ifAny: 10)
+    request = row.text(ifAny: 11)
   }
 }
 
@@ -295,10 +298,11 @@ package struct Event {
     let principal = principal ?? (isOfOther ? .anyone : context.principal)
     let place = place ?? EventPlace(session: principal.session, device: principal.device)
     let isPublished = isPublished(in: app, context)
+    context.dependencies.onAudit?(action)
     _ = transaction.send(
       isPublished ? EventQueries.publish : EventQueries.record, user?.text ?? app.text, EventID(),
       app, action, principal.name, place.session, place.device, context.address.text, context.agent,
-      TextBytes(detail.serialized())
+      TextBytes(detail.serialized()), context.requestID
     )
   }
 
@@ -335,13 +339,14 @@ package enum EventQueries {
   /// Inserts an event; the first parameter is the user, or the app for an event without one.
   package static let record = Statement<
     NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
-    TextBytes
+    TextBytes, String?
   >(
     "events.record",
     """
     insert into audit (
-      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail,
+      request_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb, $11)
     """)
 
   /// Does as `record`, with an event that waits for its publication.
@@ -349,15 +354,14 @@ package enum EventQueries {
   /// The time is that of the statement, which runs after those that have locked the changed rows.
   package static let publish = Statement<
     NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
-    TextBytes
+    TextBytes, String?
   >(
     "events.publish",
     """
     insert into audit (
       user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail,
-      ordinal, pending)
-    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb,
-      \(.ordinal), true)
+      request_id, ordinal, pending)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb, $11, \(.ordinal), true)
     """)
 
   /// Queues a change that is only published; the log does not keep it.
@@ -370,6 +374,9 @@ package enum EventQueries {
     insert into unpublished_changes (user_id, event_id, app_id, ordinal, session_id, what, version)
     values ($1, $2, $3, \(.ordinal), $4, $5, $6)
     """)
+
+  /// Removes the addresses of the events of a deleted user, or the events, by a setting of the app.
+  package static let forget = Statement<NoRow, UserID>("events.forget", "select forget_events($1)")
 }
 
 extension SQL {
@@ -417,6 +424,12 @@ extension RequestContext {
   }
 }
 
+/// The events of deleted users that stay; the function `forget_events` of the database reads it.
+enum DeletedUserEvents: String, CaseIterable {
+  case withoutAddresses = "without_addresses"
+  case none
+}
+
 /// The settings of events.
 package struct EventSettings: RecordPart {
   /// Whether changes that users make to their own data are events.
@@ -435,6 +448,10 @@ package struct EventSettings: RecordPart {
       "audit_retention_days", 1...36_500, 365,
       "days after which events are removed from the audit log"
     )
+    _ = read.choice(
+      "deleted_user_events", DeletedUserEvents.withoutAddresses, safe: .none,
+      "what the audit log keeps of deleted users: their events without addresses, or none but the "
+        + "deletion")
     recordsOwnChanges =
       read.number(
         "data_event_days",

@@ -6,8 +6,10 @@ import Postgres
 package struct AuditFilter: Sendable {
   package var user: UserID?
   package var session: SessionID?
+  /// The id of a request.
+  package var request: String?
   package var action: ActionPattern?
-  package var actor: String?
+  package var actor: ActorPattern?
   /// The network of the callers.
   package var network: IPNetwork?
   /// Seconds since 1970; the first of the period.
@@ -34,6 +36,19 @@ package enum ActionPattern: Sendable, Equatable {
     }
     guard isFit, name.utf8.count <= 64, !text.isEmpty else { return nil }
     self = name == text ? .one(name) : .beginning(name)
+  }
+}
+
+/// An actor, or all actors of a kind.
+package enum ActorPattern: Sendable, Equatable {
+  case one(String)
+  /// The actors that are the word alone, or begin with it and a colon.
+  case kind(String)
+
+  /// Parses `user`, `client:ID` or `operator`; nil for a text that is no actor.
+  package init?(_ text: String) {
+    guard (1...100).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
+    self = ["operator", "administrator", "client"].contains(text) ? .kind(text) : .one(text)
   }
 }
 
@@ -103,7 +118,12 @@ extension Audit {
   ) async throws(Failure) -> [AuditPlace] {
     switch filter.index {
     case .app: return apps.map { AuditPlace(app: $0) }
-    case .actor: return apps.map { AuditPlace(app: $0, actor: filter.actor) }
+    case .actor:
+      switch filter.actor {
+      case .kind(let kind): return try await places(ofActors: kind, in: apps, context)
+      case .one(let actor): return apps.map { AuditPlace(app: $0, actor: actor) }
+      case nil: return []
+      }
     case .action: break
     }
     guard case .beginning(let start) = filter.action else {
@@ -125,6 +145,31 @@ extension Audit {
   }
 }
 
+extension Audit {
+  /// The most actors of a kind that one search takes from the index.
+  private static let mostActors = 1_000
+
+  /// Returns where the index finds the events of all actors of a kind, in each app.
+  ///
+  /// - Throws: `.searchTooSlow` for too many actors, `.databaseUnavailable`.
+  @EventLoop private static func places(
+    ofActors kind: String, in apps: [AppID], _ context: RequestContext
+  ) async throws(Failure) -> [AuditPlace] {
+    var places = apps.map { AuditPlace(app: $0, actor: kind) }
+    var rest = apps.map { (app: $0, after: "") }
+    while !rest.isEmpty {
+      let calls = rest.map { PendingQuery(AuditLogQueries.nextActor, $0.app, "\(kind):", $0.after) }
+      let found = try await context.read(AuditLogQueries.nextActor, calls, on: .search)
+      rest = zip(rest, found).compactMap { last, rows in
+        rows.first.map { (app: last.app, after: $0) }
+      }
+      places += rest.map { AuditPlace(app: $0.app, actor: $0.after) }
+      guard places.count <= mostActors + apps.count else { throw .searchTooSlow }
+    }
+    return places
+  }
+}
+
 extension AuditFilter {
   fileprivate enum Index { case app, action, actor }
 
@@ -136,7 +181,7 @@ extension AuditFilter {
 
   /// Whether conditions remain that no index serves.
   fileprivate var needsScan: Bool {
-    session != nil || network != nil || (index == .action && actor != nil)
+    session != nil || request != nil || network != nil || (index == .action && actor != nil)
       || (user != nil && index != .app)
   }
 }
@@ -209,7 +254,13 @@ struct AuditComposer {
     appendOrder(to: &search, size)
     search.append(") e where true")
     append(" and e.session_id = ", filter.session?.text, to: &search)
-    append(" and e.actor = ", filter.actor, to: &search)
+    append(" and e.request_id = ", filter.request, to: &search)
+    switch filter.actor {
+    case .one(let actor): append(" and e.actor = ", actor, to: &search)
+    case .kind(let kind):
+      append(" and split_part(e.actor, ':', 1) = ", kind, to: &search)
+    case nil: break
+    }
     if let network = filter.network {
       search.append(" and e.address::inet <<= ")
       search.bind(network.description, as: "inet")
@@ -285,5 +336,18 @@ extension AuditLogQueries {
     select action from audit
     where app_id = $1 and action >= $2 and action > $3 and action < $2 || chr(1114111)
     order by action limit 1
+    """)
+
+  /// Returns the first actor of an app after one of them, among those with a start.
+  ///
+  /// Served by `audit_by_actor`.
+  /// - Parameter 2: the start.
+  /// - Parameter 3: the actor before; empty for the first one.
+  static let nextActor = Statement<String, AppID, String, String>(
+    "audit_log.next_actor",
+    """
+    select actor from audit
+    where app_id = $1 and actor >= $2 and actor > $3 and actor < $2 || chr(1114111)
+    order by actor limit 1
     """)
 }

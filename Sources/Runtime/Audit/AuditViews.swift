@@ -73,7 +73,8 @@ extension Audit {
     guard known.isEmpty else { return }
     _ = try await context.write(
       EventQueries.recordOnce, subject, EventID(trusted: AuditComposer.start(of: now) + rest), app,
-      action, actor, context.address.text, context.agent, TextBytes(detail.serialized()))
+      action, actor, context.address.text, context.agent, TextBytes(detail.serialized()),
+      context.requestID)
   }
 }
 
@@ -92,12 +93,13 @@ extension EventQueries {
 
   /// Inserts an event without a session, unless there is one with its id.
   static let recordOnce = Statement<
-    NoRow, String, EventID, AppID, String, String, String?, String?, TextBytes
+    NoRow, String, EventID, AppID, String, String, String?, String?, TextBytes, String?
   >(
     "events.record_once",
     """
-    insert into audit (user_id, event_id, app_id, action, actor, address, agent, detail)
-    values ($1, $2, $3, $4, $5, $6::inet, $7, $8::jsonb)
+    insert into audit (
+      user_id, event_id, app_id, action, actor, address, agent, detail, request_id)
+    values ($1, $2, $3, $4, $5, $6::inet, $7, $8::jsonb, $9)
     on conflict (user_id, event_id) do nothing
     """)
 }

@@ -195,7 +195,8 @@ package enum ExportQueries {
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
         from properties t where t.user_id = $1),
       'audit', (select coalesce(json_agg(t order by id), '[]')
-        from (select id, at, action, actor, session_id, device_id, address, agent, detail
+        from (select id, at, action, actor, session_id, device_id, address, agent, detail,
+            request_id
           from audit_entries a where a.subject_id = $1
           order by id desc limit 10000) t),
       'left_out', json_build_object(

@@ -150,6 +150,8 @@ struct JobProgress: Sendable {
   /// The results that are stored in parts.
   var resultBytes = 0
   var resultParts = 0
+  /// The person who has started it on the command line; nil for an administrator of the console.
+  var person: CommandLinePerson?
   /// The results that are in no part yet.
   var tail = ""
 
@@ -170,6 +172,7 @@ struct JobProgress: Sendable {
     resultBytes = number("result_bytes")
     resultParts = number("result_parts")
     tail = json["tail"]?.string ?? ""
+    person = json["person"]?.string.flatMap(CommandLinePerson.init(storedActor:))
   }
 
   var json: JSON {
@@ -179,6 +182,7 @@ struct JobProgress: Sendable {
       "last": last.json, "counts": .object(counts), "errors": .array(JSONArray(errors)),
       "result_bytes": .number(JSONNumber(resultBytes)),
       "result_parts": .number(JSONNumber(resultParts)), "tail": .string(tail),
+      "person": person.map { .string($0.actor) } ?? .null,
     ]
   }
 

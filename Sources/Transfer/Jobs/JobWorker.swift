@@ -125,7 +125,7 @@ import Tenancy
   ///   or the app; as `end`.
   func findStarter() async throws(Failure) {
     guard let id = job.administrator else {
-      principal = Principal(.operator, in: app.id, scopes: .everything)
+      principal = Principal(operator: progress.person, in: app.id)
       return
     }
     var found: Stored<AdministratorRecord>?

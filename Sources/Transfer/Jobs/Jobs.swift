@@ -99,6 +99,7 @@ import Tenancy
       input = try await parts.sealed(
         JobInput.bytes(of: users), named: { JobParts.name(ofUpload: 1, $0) }, context)
     }
+    progress.person = context.principal.person
     let administrator = context.principal.administrator?.id
     let state = plan.kind == .import ? Job.State.open : .running
     return try await context.transaction { [input, progress] transaction async throws(Failure) in
@@ -205,6 +206,7 @@ import Tenancy
       }
       var progress = JobProgress()
       (progress.isDry, progress.total) = (isDry, job.inputBytes)
+      progress.person = context.principal.person
       let sent = transaction.send(
         JobQueries.start, id, TextBytes(progress.json.serialized()),
         context.principal.administrator?.id)

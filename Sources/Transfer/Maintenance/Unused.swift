@@ -51,15 +51,16 @@ import Sessions
       _ = transaction.send(UserRemovalQueries.remove, user.user)
       _ = transaction.send(
         EventQueries.publish, user.user.text, EventID(), user.app, "user_delete", "system",
-        nil, nil, nil, nil, TextBytes(Array(#"{"reason": "unused"}"#.utf8))
+        nil, nil, nil, nil, TextBytes(Array(#"{"reason": "unused"}"#.utf8)), nil
       )
+      _ = transaction.send(EventQueries.forget, user.user)
       return true
     }
   }
 
   /// Deletes unused devices, and returns their number.
   ///
-  /// A device may list users who have no account there any more.
+  /// A device may list users who have no account there any more. They are removed from the list.
   func removeDevices(_ database: Database) async throws(DatabaseError) -> Int {
     var removed = 0
     try await devices.run(database) { (page) async throws(DatabaseError) in
@@ -67,14 +68,21 @@ import Sessions
       let listed = old.flatMap { device, list in
         DeviceState.users(in: list).map { (user: $0.text, device: device) }
       }
-      let used = Set(
+      let accounts = Set(
         try await database.write(
           UnusedQueries.deviceAccounts, TextArray(listed.map(\.user)),
           TextArray(listed.map(\.device))
         )
       )
-      for (device, list) in old where !used.contains(device) {
-        removed += try await database.write(UnusedQueries.removeDevice, device, list).count
+      for (device, list) in old {
+        let users = DeviceState.users(in: list)
+        let kept = users.filter { accounts.contains("\(device) \($0.text)") }
+        if kept.isEmpty {
+          removed += try await database.write(UnusedQueries.removeDevice, device, list).count
+        } else if kept.count < users.count {
+          let texts = TextArray(kept.map(\.text))
+          _ = try await database.write(UnusedQueries.keepUsers, device, list, texts)
+        }
       }
     }
     return removed
@@ -177,17 +185,22 @@ package enum UnusedQueries {
     from devices where device_id > $1::text order by device_id limit 1000
     """)
 
-  /// Returns those of the devices `$2` on which the users `$1` have accounts, each user on the
-  /// device at the same place.
+  /// Returns which of the users `$1` have accounts on the devices `$2`, each user on the device at
+  /// the same place: the device, a space and the user.
   ///
   /// It asks all nodes of a distributed database once, where one read for each user would ask one
   /// node a thousand times.
   static let deviceAccounts = Statement<String, TextArray, TextArray>(
     "unused.device_accounts",
     """
-    select p.device_id from unnest($1::text[], $2::text[]) i (user_id, device_id)
+    select p.device_id || ' ' || p.user_id from unnest($1::text[], $2::text[]) i (user_id, device_id)
     join device_accounts p on p.user_id = i.user_id and p.device_id = i.device_id
     """)
+
+  /// Replaces the list of users of a device, unless it has changed meanwhile.
+  static let keepUsers = Statement<NoRow, String, String, TextArray>(
+    "unused.keep_users",
+    "update devices set user_ids = $3::text[] where device_id = $1 and user_ids = $2::text[]")
 
   /// Deletes a device, unless it was used meanwhile.
   ///
