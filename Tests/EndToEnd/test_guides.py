@@ -21,6 +21,10 @@ GUIDES = [ROOT / "README.md", *sorted((ROOT / "deploy").rglob("*.md")), ROOT / "
           *sorted((ROOT / "Sources").glob("*/*.docc/*.md"))]
 # The headings whose commands no test runs word for word, and why.
 NOT_RUN = {
+    "Keep deleted users deleted": "test_erasures runs the commands with other files",
+    "Join the log and the audit log": "test_command_line_person runs the command",
+    "Name who uses the command line": "test_command_line_person runs the commands",
+    "See what happens now": "test_top runs the commands",
     "Distribute a database": "takes hosts with Citus; cluster.py makes nodes with these settings",
     "Back up a distributed database": "takes hosts with Citus",
     "Add Google, Apple, GitHub or any issuer": "it calls GitHub; test_connection_commands does the same",
