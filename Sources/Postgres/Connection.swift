@@ -18,6 +18,10 @@ import Glibc
   var expected = Deque<Expectation>()
   /// The statements that the server has prepared, or will have after the pending messages.
   private var prepared: Set<UInt> = []
+  /// The number of failed preparations of each statement.
+  ///
+  /// A pooler keeps the name of a failed preparation, so the next one takes another name.
+  private var failedPreparations: [UInt: Int] = [:]
   private var isSyncDue = false
   /// The failure since the last sync; the server aborts all statements after it.
   private var abortion: DatabaseError?
@@ -54,8 +58,15 @@ import Glibc
       return call.fail(lastError)
     }
     let isPrepared = preparesStatements && call.composed == nil
+    let newName = failedPreparations.isEmpty ? nil : newName(of: call.name)
     if isPrepared, prepared.insert(call.name.address).inserted {
-      guard unsafe PQsendPrepare(pointer, call.name.cString, call.sql.cString, 0, nil) == 1 else {
+      let sent =
+        if let newName {
+          unsafe PQsendPrepare(pointer, newName, call.sql.cString, 0, nil)
+        } else {
+          unsafe PQsendPrepare(pointer, call.name.cString, call.sql.cString, 0, nil)
+        }
+      guard sent == 1 else {
         prepared.remove(call.name.address)
         return fail(call, lastError)
       }
@@ -64,7 +75,9 @@ import Glibc
     let (pointer, name, sql) = unsafe (pointer, call.name.cString, call.sql.cString)
     let composed = call.composed
     let sent = unsafe call.parameters.withPointers { values, count in
-      if isPrepared {
+      if isPrepared, let newName {
+        unsafe PQsendQueryPrepared(pointer, newName, count, values, nil, nil, 0)
+      } else if isPrepared {
         unsafe PQsendQueryPrepared(pointer, name, count, values, nil, nil, 0)
       } else if let composed {
         unsafe PQsendQueryParams(pointer, composed, count, nil, values, nil, nil, 0)
@@ -170,7 +183,7 @@ import Glibc
     case .prepared(let call):
       guard let result else { return drop() }
       if let failure = result.failure {
-        prepared.remove(call.name.address)
+        forgetPreparation(of: call.name)
         if !result.isAborted {
           call.preparationFailure = failure
           abortion = failure
@@ -190,7 +203,7 @@ import Glibc
         abortion = failure
         // Another statement's failure aborted its preparation in an earlier batch.
         if call.group == nil, failure.state == SQLState(rawValue: "26000") {
-          if !isBeingPrepared(call.name) { prepared.remove(call.name.address) }
+          if !isBeingPrepared(call.name) { forgetPreparation(of: call.name) }
           again.append(call)
         } else {
           call.fail(failure)
@@ -217,6 +230,17 @@ import Glibc
   }
 
   private func drop() { expected.removeFirst() }
+
+  /// Lets the next call of a statement prepare it again.
+  private func forgetPreparation(of name: StaticString) {
+    guard prepared.remove(name.address) != nil else { return }
+    failedPreparations[name.address, default: 0] += 1
+  }
+
+  /// Returns the name of a statement after failed preparations; nil if none has failed.
+  private func newName(of name: StaticString) -> String? {
+    failedPreparations[name.address].map { "\(name) \($0)" }
+  }
 
   /// Returns whether another aborted call prepares the statement again; preparing it twice fails.
   private func isBeingPrepared(_ name: StaticString) -> Bool {
@@ -442,46 +466,5 @@ extension Connection {
     watch?.cancel()
     timer?.cancel()
     return isReady
-  }
-
-  // MARK: SQL that is not prepared, for tools
-
-  /// Runs one or several statements by the simple protocol.
-  ///
-  /// Use it only on a connection without other users; no prepared statement may be in progress.
-  /// - Returns: one result for each statement.
-  /// - Throws: the failure of the first failed statement. The earlier ones have run, unless the
-  ///   text has no transaction of its own. Then the server runs the whole text as one transaction.
-  @discardableResult
-  package func script(_ sql: String) async throws(DatabaseError) -> [TextResult] {
-    try await plain { unsafe PQsendQuery(pointer, sql) }.map(\.text)
-  }
-
-  /// Runs one statement with parameters as text.
-  ///
-  /// Use it only on a connection without other users; no prepared statement may be in progress.
-  @discardableResult
-  package func query(
-    _ sql: String, _ parameters: [String?] = []
-  ) async throws(DatabaseError) -> TextResult {
-    let results = try await plain {
-      unsafe Parameters(parameters).withPointers { values, count in
-        unsafe PQsendQueryParams(pointer, sql, count, nil, values, nil, nil, 0)
-      }
-    }
-    return results.last?.text ?? TextResult(columns: [], rows: [], tag: "")
-  }
-
-  private func plain(_ send: () -> Int32) async throws(DatabaseError) -> [ResultSet] {
-    try await unsafe withUnsafeContinuation {
-      (continuation: UnsafeContinuation<Result<[ResultSet], DatabaseError>, Never>) in
-      if let failure { return unsafe continuation.resume(returning: .failure(failure)) }
-      precondition(expected.isEmpty, "plain SQL on a connection in use")
-      guard unsafe PQexitPipelineMode(pointer) == 1, send() == 1 else {
-        return unsafe continuation.resume(returning: .failure(lastError))
-      }
-      expected.append(.plain(unsafe PlainCall(continuation)))
-      flush()
-    }.get()
   }
 }

@@ -33,7 +33,7 @@ class PgBouncer:
     def __init__(self, site, size):
         self.site, self.folder, self.process = site, site.folder / "pooler", None
         self.folder.mkdir()
-        keeps = "max_prepared_statements = 400\n" if version() >= (1, 21) else ""
+        keeps = "max_prepared_statements = 1000\n" if version() >= (1, 21) else ""
         (self.folder / "ini").write_text(
             f"[databases]\ndossier = host={site.folder} user=server\n[pgbouncer]\nlisten_addr =\n"
             f"listen_port = 6432\nunix_socket_dir = {self.folder}\nauth_type = any\n"
