@@ -78,7 +78,7 @@ class Lists(Case):
         self.expect(full, 409, "device_full")
         for grant in grants[:3]:
             self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
-        self.assertEqual(len(self.listed(grants[0]["device_id"])), 20)
+        self.assertEqual(len(self.listed(grants[0]["device_id"])), 17)
         last = self.expect(self.post("/v1/login/anonymous", {}, headers=device), 200).json
         known = {grant["user_id"] for grant in grants[3:]} | {last["user_id"]}
         self.assertEqual(self.listed(last["device_id"]), known)

@@ -172,8 +172,9 @@ class History(Administration):
         # A document that an import leaves unchanged has no new version.
         self.assertEqual(
             found,
-            'custom_data 1 operator {"n": "b", "v": 1}, custom_data 2 operator {"n": "b", "v": 2}, '
-            'custom_data 3 operator {"n": "b", "v": 3}, metadata 1 operator {"m": 1}')
+            'custom_data 1 operator:tester {"n": "b", "v": 1}, '
+            'custom_data 2 operator:tester {"n": "b", "v": 2}, '
+            'custom_data 3 operator:tester {"n": "b", "v": 3}, metadata 1 operator:tester {"m": 1}')
 
     def test_versions_require_access_to_the_document(self):
         grant, other = self.site.login(), self.site.login()["access_token"]

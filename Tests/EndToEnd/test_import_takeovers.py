@@ -115,7 +115,7 @@ class ImportTakeovers(IssuerCase):
                 self.imported({"id": thief["user_id"], **row})
                 self.expect(self.key_login(key), 401, "wrong_credentials")
                 self.assert_ended(thief, other)
-                self.assertEqual(self.ended(thief), "operator: device_remove, session_end link, "
+                self.assertEqual(self.ended(thief), "operator:tester: device_remove, session_end link, "
                                  "unlink api-key")
                 self.assertEqual(self.site.sql(
                     "select anonymous, (select string_agg(provider, ' ') from identities i "
@@ -153,7 +153,7 @@ class ImportTakeovers(IssuerCase):
         self.expect(self.me(user), 401)
         self.assertEqual(self.site.sql(
             "select actor || ' ' || (detail ->> 'reason') from audit "
-            f"where user_id = '{user['user_id']}' and action = 'session_end'"), "operator blocked")
+            f"where user_id = '{user['user_id']}' and action = 'session_end'"), "operator:tester blocked")
 
 
 class FactorTakeovers(FactorCase):

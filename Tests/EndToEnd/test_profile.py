@@ -104,7 +104,7 @@ class Profile(Case):
     # Published events, and deliveries of them, are copies of ids in `audit` and `sessions`.
     COPIES = {
         "administrators", "authorizations", "feed_events", "identity_tokens", "support_codes",
-        "webhook_deliveries"}
+        "unpublished_changes", "webhook_deliveries"}
 
     def test_an_export_has_all_stored_data_and_no_secrets(self):
         grant = self.expect(self.register("export@example.com"), 201).json

@@ -119,8 +119,9 @@ class Examples(Case):
                 if shape.startswith("Connection") or "connections." in place and member != "id":
                     continue
                 if not isinstance(part, str) or not ID.fullmatch(part):
-                    # WebAuthn calls a domain so, and Apple its teams and apps.
-                    others = ("passkey_rp_id", "apple_team_id", "apple_bundle_id")
+                    # WebAuthn calls a domain so, Apple its teams and apps, and clients may choose that
+                    # of a request.
+                    others = ("passkey_rp_id", "apple_team_id", "apple_bundle_id", "request_id")
                     is_id = member.endswith("_id") and member not in others
                     self.assertFalse(is_id and part is not None, (place, member))
                     continue

@@ -44,9 +44,9 @@ class SchemaCommands(SchemaCase):
         events = [(event["action"], event["actor"].split(":")[0], event["detail"])
                   for event in self.audit_events("--app", self.app)
                   if event["action"].startswith("schema")]
-        expected = [("schema_set", "operator:tester", "app-metadata"),
+        expected = [("schema_set", "operator", "app-metadata"),
                     ("schema_set", "client", "app-metadata"), ("schema_set", "client", "metadata"),
-                    ("schema_remove", "operator:tester", "metadata"),
+                    ("schema_remove", "operator", "metadata"),
                     ("schema_remove", "client", "app-metadata")]
         self.assertEqual(events[::-1], [(a, b, {"kind": c}) for a, b, c in expected])
 

@@ -190,7 +190,7 @@ class SecondFactors(FactorCase):
         events = self.events(user, "second_factor_remove")
         self.assertEqual(len(events), 2)
         self.assertRegex(events[0], '^client:[0-9a-f]{24} {"count": 2}$')
-        self.assertEqual(events[1], 'operator {"count": 2}')
+        self.assertEqual(events[1], 'operator:tester {"count": 2}')
         self.expect_mail(email, "removed the authenticator apps from your account", 2)
         unknown = self.site.request("DELETE", f"/v1/users/{'0' * 24}/second-factors", headers=key)
         self.expect(unknown, 404, "not_found")
