@@ -265,28 +265,28 @@ import WireKit
 
   /// Counts a refused request, if its reason is one of a refused sign-in.
   func count(_ failure: Failure) {
-    guard let reason = RefusalReason(rawValue: failure.type.code) else { return }
-    slot[places.refusals + reason.place] &+= 1
+    guard let place = RefusalReason.places[failure.type.code] else { return }
+    slot[places.refusals + place] &+= 1
   }
 
   /// Counts an event of the audit log, if the metrics count its action.
   func count(action: String) {
-    guard let action = CountedAction(rawValue: action) else { return }
-    slot[places.actions + action.place] &+= 1
+    guard let place = CountedAction.places[action] else { return }
+    slot[places.actions + place] &+= 1
   }
 
   private func tellSecurity(_ text: inout some MetricsOutput) {
     text.family(
       "dossier_sign_in_failures_total", "counter",
       "Requests refused for their credentials or by a rate limit, by the code of the error.")
-    for reason in RefusalReason.allCases {
-      text.sample([("reason", reason.rawValue)], sum(places.refusals + reason.place))
+    for (place, reason) in RefusalReason.allCases.enumerated() {
+      text.sample([("reason", reason.rawValue)], sum(places.refusals + place))
     }
     text.family(
       "dossier_account_events_total", "counter",
       "Events of sign-ins, credentials and accounts, by their action in the audit log.")
-    for action in CountedAction.allCases {
-      text.sample([("action", action.rawValue)], sum(places.actions + action.place))
+    for (place, action) in CountedAction.allCases.enumerated() {
+      text.sample([("action", action.rawValue)], sum(places.actions + place))
     }
   }
 
