@@ -100,6 +100,7 @@ package struct Erasure: Sendable, Equatable {
       ])
       return try await Users.remove(user, recording: facts, in: transaction)
     }
+    if isThere { await Users.forgetEvents(of: user, there) }
     await there.pictures.shelf.forget(picture)
     return isThere ? .erased : .absent
   }

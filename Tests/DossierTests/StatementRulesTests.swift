@@ -31,6 +31,7 @@ import Testing
     maintenance.idempotency_keys_page maintenance.job_parts_page maintenance.mail_tokens_page maintenance.own_changes_page
     maintenance.reservations_page maintenance.sessions_page unused.users unused.devices
     unused.device_accounts maintenance.additional_subjects_page maintenance.support_codes_page maintenance.merges_page
+    maintenance.deleted_users_page
     maintenance.mail_deliveries_page
     """,
     "Pages and counts of the outbox ask all shards on purpose; a worker claims a row by its key.":

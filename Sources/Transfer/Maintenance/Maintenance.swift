@@ -53,6 +53,11 @@ import Runtime
     await report.run("maintenance.anonymous") { () async throws(DatabaseError) in
       try await unused.removeUsers(database)
     }
+    for app in apps {
+      await report.run("maintenance.deleted_users") { () async throws(DatabaseError) in
+        try await forgetUsers(of: app)
+      }
+    }
     await report.run("maintenance.devices") { () async throws(DatabaseError) in
       try await unused.removeDevices(database)
     }
@@ -87,6 +92,15 @@ import Runtime
       try await database.write(MaintenanceQueries.oldChanges, app.id, first)
     }
     return count
+  }
+
+  /// Removes the addresses of users of an app who were deleted in the last two days, unless the
+  /// deletion has done so.
+  private func forgetUsers(of app: AppRetention) async throws(DatabaseError) -> Int {
+    let users = try await database.write(MaintenanceQueries.deletedUsers, app.id)
+    let calls = users.map { PendingQuery(EventQueries.forget, $0) }
+    _ = try await database.write(calls, returning: NoRow.self)
+    return users.count
   }
 
   /// Deletes document versions beyond the number that an app keeps; writes do the same for their
@@ -380,6 +394,22 @@ package enum MaintenanceQueries {
     where app_id = $1 and event_id < $2 and action = 'data_change' and actor = 'user'
       and not pending
     order by event_id limit 1000
+    """)
+
+  /// Returns a thousand users who were deleted in the last two days, and whose events have addresses.
+  ///
+  /// A user that was merged is still a person with an account. Served by `audit_by_action`.
+  static let deletedUsers = Statement<UserID, String>(
+    "maintenance.deleted_users_page",
+    """
+    select a.user_id from audit a
+    where a.app_id = $1 and a.action = 'user_delete'
+      and a.event_id > lpad(to_hex(extract(epoch from now() - interval '2 days')::bigint), 8, '0')
+      and a.detail ->> 'linked_to' is null
+      and exists (
+        select 1 from audit e
+        where e.user_id = a.user_id and e.action <> 'user_delete' and e.address is not null)
+    order by a.event_id limit 1000
     """)
 
   /// Removes an event that is older than a day or whose app is deleted; else returns no row.

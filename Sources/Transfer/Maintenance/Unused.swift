@@ -53,7 +53,6 @@ import Sessions
         EventQueries.publish, user.user.text, EventID(), user.app, "user_delete", "system",
         nil, nil, nil, nil, TextBytes(Array(#"{"reason": "unused"}"#.utf8)), nil
       )
-      _ = transaction.send(EventQueries.forget, user.user)
       return true
     }
   }
