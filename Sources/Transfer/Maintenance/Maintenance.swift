@@ -408,7 +408,8 @@ package enum MaintenanceQueries {
       and a.detail ->> 'linked_to' is null
       and exists (
         select 1 from audit e
-        where e.user_id = a.user_id and e.action <> 'user_delete' and e.address is not null)
+        where e.user_id = a.user_id and e.address is not null
+          and (e.action <> 'user_delete' or e.actor = 'user'))
     order by a.event_id limit 1000
     """)
 
