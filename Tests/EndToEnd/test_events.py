@@ -75,6 +75,9 @@ class Feed(EventCase):
         self.expect(self.post("/v1/logout", headers=headers, token=token), 204)
         self.expect(self.login("secretive@example.com", "wrong", headers=headers), 401)
         user = grant["user_id"]
+        # The end of a session is read from its row, which goes with the user.
+        wait_until(lambda: any(
+            event["type"] == "session.ended" for event in self.all_events(headers, secret)))
         self.expect(self.site.request(
             "DELETE", f"/v1/users/{user}", headers=headers, token=secret), 204)
         wait_until(lambda: any(
