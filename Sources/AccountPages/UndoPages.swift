@@ -136,7 +136,7 @@ struct UndoneMembers {
     let keys =
       (before?.map(\.0) ?? []) + (after?.object?.map(\.0) ?? []).filter { before?[$0] == nil }
     for key in keys { add(names + [key], before?[key], after?.object?[key]) }
-    // What is left of both: values that are no objects with members.
+    // The lines above have named all members of objects, so only other values are compared here.
     let own = [now, after].map { ($0?.object?.count ?? 0) > 0 ? nil : $0 }
     guard own[0] != own[1] else { return }
     append {

@@ -3,7 +3,7 @@ import Outbound
 import Postgres
 package import Runtime
 
-/// What became of mails whose delivery has ended: when, in which state, and the relay's last answer.
+/// Stores how the delivery of each mail has ended: the time, the state, and the relay's last answer.
 ///
 /// Rows have neither the text nor a secret of a mail. The maintenance deletes them after seven days.
 /// They are a convenience: a mail is sent also if its row cannot be stored.

@@ -71,9 +71,13 @@ package struct DocumentWrite {
     let isQueued = event?.isOnlyPublished == true && body != nil && context.database.isOnOneNode
     let isTried = (event == nil || isQueued) && !traces.areExpected && condition.allowed != []
     if isTried {
-      if isQueued { try context.countPublishedChange(of: user) }
+      if isQueued {
+        try context.countPublishedChange(of: user)
+        context.wakePublisher()
+      }
       let change = change(
-        of: user, by: context.principal, withIndexes: false, queuingIn: isQueued ? context : nil)
+        of: user, by: context.principal, withIndexes: false,
+        queuingIn: isQueued ? context.app.id : nil)
       let rows = try await context.write(
         change, returning: StoredDocument.self, violation: tooLarge
       )
@@ -141,20 +145,19 @@ package struct DocumentWrite {
   /// Returns the statement that changes an existing document.
   ///
   /// `areIndexed` says whether search values follow in the transaction. A change that is only
-  /// published has a `context`, and the statement queues it.
+  /// published has its `app`, and the statement queues it.
   @EventLoop private func change(
     of user: UserID, by principal: Principal, withIndexes areIndexed: Bool,
-    queuingIn context: RequestContext? = nil
+    queuingIn app: AppID? = nil
   ) -> PendingQuery {
     let allowed = condition.allowed.map(NumberArray.init)
-    if let context, let body {
-      context.wakePublisher()
-      return PendingQuery(
-        DocumentsQueries.updateAndQueue, user, principal, document, body, isMerge, allowed,
-        areIndexed, EventID(), context.app.id, document.pathName)
-    }
     guard let body else {
       return PendingQuery(DocumentsQueries.delete, user, principal, document, allowed, areIndexed)
+    }
+    if let app {
+      return PendingQuery(
+        DocumentsQueries.updateAndQueue, user, principal, document, body, isMerge, allowed,
+        areIndexed, EventID(), app, document.pathName)
     }
     return PendingQuery(
       DocumentsQueries.update, user, principal, document, body, isMerge, allowed, areIndexed

@@ -287,9 +287,8 @@ package struct RateLimitSet {
 /// It only decides whether a limit is read before an attempt, which counts in the database in any case.
 /// So it may forget a limit, and may hold one that an operator has reset.
 @EventLoop private enum UsedUpLimits {
-  private static var ends: [BinaryBytes: UInt64] = [:]
-  /// How many it holds; a stranger adds one by a whole burst of attempts.
-  private static let most = 4_096
+  /// A stranger adds one by a whole burst of attempts.
+  private static var ends = EndTimes<BinaryBytes>(atMost: 4_096)
   private static let longest = Duration.seconds(60)
 
   static func contains(_ subject: BinaryBytes) -> Bool {
@@ -299,9 +298,24 @@ package struct RateLimitSet {
   /// Adds a limit, until its next attempt comes back.
   static func insert(_ subject: BinaryBytes, for time: Duration) {
     let now = EventLoop.now()
+    ends.set(subject, to: now + UInt64(min(time, longest).wholeSeconds) * 1_000_000_000, at: now)
+  }
+}
+
+/// Times in this worker, by the clock of the loop, of a limited number of keys.
+struct EndTimes<Key: Hashable> {
+  private var ends: [Key: UInt64] = [:]
+  private let most: Int
+
+  init(atMost most: Int) { self.most = most }
+
+  subscript(key: Key) -> UInt64? { ends[key] }
+
+  /// Sets the time of a key; if there are too many, past times are left out, or else all.
+  mutating func set(_ key: Key, to end: UInt64, at now: UInt64) {
     if ends.count >= most { ends = ends.filter { now < $0.value } }
     if ends.count >= most { ends = [:] }
-    ends[subject] = now + UInt64(min(time, longest).wholeSeconds) * 1_000_000_000
+    ends[key] = end
   }
 }
 

@@ -35,8 +35,7 @@ extension RequestContext {
 /// The changes of users that are only published, as this worker has counted them.
 @EventLoop private enum PublishedChanges {
   /// When all changes of a user have come back, by the clock of the loop.
-  private static var ends: [UserID: UInt64] = [:]
-  private static let most = 10_000
+  private static var ends = EndTimes<UserID>(atMost: 10_000)
   private static let window = Duration.seconds(3_600).nanoseconds
 
   /// Uses a change of a user, who has so many at once and in an hour.
@@ -46,9 +45,7 @@ extension RequestContext {
     let now = EventLoop.now()
     let end = max(ends[user] ?? 0, now) + window / UInt64(max(1, burst))
     guard end - now <= window else { return .nanoseconds(Int64(end - now - window)) }
-    if ends.count >= most { ends = ends.filter { now < $0.value } }
-    if ends.count >= most { ends = [:] }
-    ends[user] = end
+    ends.set(user, to: end, at: now)
     return nil
   }
 }
