@@ -3499,7 +3499,9 @@ CREATE TABLE public.unpublished_changes (
     ordinal bigint NOT NULL,
     session_id text COLLATE pg_catalog."C",
     what text NOT NULL COLLATE pg_catalog."C",
-    version bigint
+    version bigint,
+    device_id text COLLATE pg_catalog."C",
+    detail jsonb
 );
 
 
@@ -3507,7 +3509,7 @@ CREATE TABLE public.unpublished_changes (
 -- Name: TABLE unpublished_changes; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.unpublished_changes IS 'Changes that users made to their own data, until the feed of the app has them.';
+COMMENT ON TABLE public.unpublished_changes IS 'Changes that users made to their own data, and ends of sessions of users that are deleted, until the feed of the app has them.';
 
 
 --
@@ -3521,7 +3523,7 @@ COMMENT ON COLUMN public.unpublished_changes.ordinal IS 'As in the table audit.'
 -- Name: COLUMN unpublished_changes.what; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.unpublished_changes.what IS 'The part of the data: metadata, properties, profile …';
+COMMENT ON COLUMN public.unpublished_changes.what IS 'The part of the data: metadata, properties, profile …; session_end for the end of a session.';
 
 
 --
@@ -3529,6 +3531,13 @@ COMMENT ON COLUMN public.unpublished_changes.what IS 'The part of the data: meta
 --
 
 COMMENT ON COLUMN public.unpublished_changes.version IS 'The version of a document after the change.';
+
+
+--
+-- Name: COLUMN unpublished_changes.detail; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.unpublished_changes.detail IS 'The client and the reason of the end of a session.';
 
 
 --

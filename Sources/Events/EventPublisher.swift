@@ -252,8 +252,10 @@ import Tenancy
     if let app {
       let demand = app.events
       let start = try await start(of: app.id.text).earlier(by: Self.head)
-      var events = work.rows.compactMap { row in
-        row.type.flatMap { demand.feed.contains($0) ? NewEvent(row, $0, app) : nil }
+      var events = work.rows.compactMap { row -> NewEvent? in
+        guard let type = row.type, demand.feed.contains(type) else { return nil }
+        if type == .sessionEnded, row.at.microseconds < start.microseconds { return nil }
+        return NewEvent(row, type, app)
       }
       if demand.feed.contains(.sessionEnded) {
         events += work.sessions.filter { $0.endedAt.microseconds >= start.microseconds }

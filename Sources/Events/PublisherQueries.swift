@@ -12,7 +12,9 @@ struct TokenLifetimes {
   var longest: Int { max(native, client) }
 }
 
-/// An event that waits for its publication: one of the audit log, or a change that is only published.
+/// An event that waits for its publication: one of the audit log, or what is only published.
+///
+/// The latter are changes of own data, and ends of sessions whose users were deleted.
 package struct PendingEvent: RowDecodable {
   /// The user, or the app for an event without one.
   let owner: String
@@ -22,7 +24,8 @@ package struct PendingEvent: RowDecodable {
   let ordinal: Int
   let at: Timestamp
   let action: String
-  let actor: String
+  /// Nil for the end of a session.
+  let actor: String?
   let session: SessionID?
   let device: DeviceID?
   let detail: JSON
@@ -33,14 +36,19 @@ package struct PendingEvent: RowDecodable {
     (owner, id, app) = (try row.text(0), try row.text(1), AppID(trusted: try row.text(2)))
     (ordinal, session) = (try row.int(ifAny: 3) ?? 0, row.id(ifAny: 4))
     if let what = row.text(ifAny: 5) {
-      var members = JSONObject([("what", .string(what))])
-      members["version"] = try row.int(ifAny: 6).map { .number(JSONNumber($0)) }
-      (at, action, actor) = (Timestamp(microseconds: ordinal), "data_change", "user")
-      (device, detail, isOnlyPublished) = (nil, .object(members), true)
+      (at, isOnlyPublished) = (Timestamp(microseconds: ordinal), true)
+      if what == "session_end" {
+        (action, actor, detail) = (what, nil, try row.json(11))
+      } else {
+        var members = JSONObject([("what", .string(what))])
+        members["version"] = try row.int(ifAny: 6).map { .number(JSONNumber($0)) }
+        (action, actor, detail) = ("data_change", "user", .object(members))
+      }
     } else {
-      (at, action, actor) = (try row.time(7), try row.text(8), try row.text(9))
-      (device, detail, isOnlyPublished) = (row.id(ifAny: 10), try row.json(11), false)
+      (at, isOnlyPublished) = (try row.time(7), false)
+      (action, actor, detail) = (try row.text(8), try row.text(9), try row.json(11))
     }
+    device = row.id(ifAny: 10)
   }
 
   var type: EventType? { EventType(action: action, detail) }
@@ -93,7 +101,7 @@ struct NewEvent: Sendable {
     data["user_id"] = row.user.map { .string($0.text) }
     data["session_id"] = row.session.map { .string($0.text) }
     data["device_id"] = row.device.map { .string($0.text) }
-    data["actor"] = .string(row.actor)
+    data["actor"] = row.actor.map(JSON.string)
     for name in Self.details {
       guard let value = row.detail[name] else { continue }
       if value.number != nil || (value.string?.utf8.count ?? .max) <= 255 { data[name] = value }
@@ -165,7 +173,7 @@ package enum PublisherQueries {
       from audit where pending and app_id <> all ($2::text[])
       union all
       select user_id, event_id, app_id, ordinal, session_id, what, version, null::timestamptz,
-        null::text collate "C", null::text collate "C", null::text collate "C", null::jsonb
+        null::text collate "C", null::text collate "C", device_id, detail
       from unpublished_changes where app_id <> all ($2::text[])) waiting
     order by ordinal, event_id limit $1::bigint
     """)

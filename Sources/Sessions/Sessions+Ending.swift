@@ -100,6 +100,12 @@ extension Sessions {
         .record(in: transaction, app: app, by: principal ?? transaction.principal)
     }
   }
+
+  /// Keeps the ends of a user's sessions that are not published, before the user is deleted.
+  package static func keepUnpublishedEnds(of user: UserID, in transaction: Transaction) {
+    guard transaction.app.events.all.contains(.sessionEnded) else { return }
+    _ = transaction.send(SessionsQueries.keepUnpublishedEnds, user)
+  }
 }
 
 extension Sessions {

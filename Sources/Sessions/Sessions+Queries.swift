@@ -242,6 +242,21 @@ package enum SessionsQueries {
     returning s.session_id, s.device_id
     """)
 
+  /// Queues the ends of a user's sessions that are not published.
+  ///
+  /// The events have the ids of the sessions, by which a feed knows those that it has.
+  static let keepUnpublishedEnds = Statement<NoRow, UserID>(
+    "sessions.keep_unpublished_ends",
+    """
+    insert into unpublished_changes
+      (user_id, event_id, app_id, ordinal, session_id, what, device_id, detail)
+    select user_id, session_id, app_id, (extract(epoch from ended_at) * 1000000)::bigint,
+      session_id, 'session_end', device_id,
+      jsonb_strip_nulls(jsonb_build_object('client_id', client_id, 'reason', end_reason))
+    from sessions
+    where user_id = $1 and ended_at is not null and revocation_position is null
+    """)
+
   /// Removes the user from devices, and returns them.
   ///
   /// Citus cannot plan the deletion if null makes the subquery empty.

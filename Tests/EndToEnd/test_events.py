@@ -75,9 +75,6 @@ class Feed(EventCase):
         self.expect(self.post("/v1/logout", headers=headers, token=token), 204)
         self.expect(self.login("secretive@example.com", "wrong", headers=headers), 401)
         user = grant["user_id"]
-        # The end of a session is read from its row, which goes with the user.
-        wait_until(lambda: any(
-            event["type"] == "session.ended" for event in self.all_events(headers, secret)))
         self.expect(self.site.request(
             "DELETE", f"/v1/users/{user}", headers=headers, token=secret), 204)
         wait_until(lambda: any(
@@ -102,6 +99,27 @@ class Feed(EventCase):
         found = self.wait_for(headers, secret, ["session.created"], types="session.created")
         self.assertEqual(found, [event for event in events if event["type"] == "session.created"])
         self.assertEqual(self.all_events(headers, secret, user="0" * 24), [])
+
+    def test_a_session_that_ends_right_before_its_user_is_deleted_is_an_event(self):
+        headers, secret = self.feed_app("brief", event_feed=True)
+        for number in range(10):
+            grant = self.expect(self.register(f"brief{number}@example.com", headers=headers), 201).json
+            self.expect(self.post("/v1/logout", headers=headers, token=grant["access_token"]), 204)
+            self.expect(self.site.request(
+                "DELETE", f"/v1/users/{grant['user_id']}", headers=headers, token=secret), 204)
+        types = "session.ended,user.deleted"
+        wait_until(lambda: len(self.all_events(headers, secret, types=types)) == 20)
+        events = self.all_events(headers, secret, types=types)
+        for deleted in [event["data"] for event in events if event["type"] == "user.deleted"]:
+            user = deleted["user_id"]
+            self.assertEqual([event["type"] for event in events if event["data"]["user_id"] == user],
+                             ["session.ended", "user.deleted"])
+        for ended in [event for event in events if event["type"] == "session.ended"]:
+            self.assertEqual(set(ended["data"]),
+                             {"app", "user_id", "session_id", "device_id", "reason"})
+            self.assertEqual((ended["id"], ended["data"]["reason"]),
+                             ("evt_" + ended["data"]["session_id"], "logout"))
+        wait_until(lambda: self.site.sql("select count(*) from unpublished_changes") == "0")
 
     def test_pages_continue_at_their_cursor(self):
         headers, secret = self.feed_app("paged", event_feed=True)

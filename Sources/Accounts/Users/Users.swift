@@ -149,6 +149,7 @@ extension Users {
     let app = transaction.app.id
     try await Devices.forget(user, in: transaction)
     try await LogoutNotices.queue(of: user, app: app, isDeleted: true, in: transaction)
+    Sessions.keepUnpublishedEnds(of: user, in: transaction)
     let subjects = transaction.send(SubjectQueries.ofUser, user)
     let removed = transaction.send(UserRemovalQueries.remove, user)
     let names = try await subjects.rows()
