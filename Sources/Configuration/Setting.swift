@@ -185,31 +185,37 @@ package enum Setting: String, CaseIterable {
   }
 }
 
-/// The settings by name, each with its source: a flag, the environment or the file.
+/// The settings by name, each with its source: a flag, the environment, a credential or the file.
 package struct SettingValues {
   private var values: [Setting: (value: String, source: String)] = [:]
   /// The name and place by which each setting was given.
   private var names: [Setting: (place: String, name: String)] = [:]
   package private(set) var problems: [String] = []
+  /// The settings whose file cannot be read, each with the fault; a later place may override them.
+  private var unreadable: [Setting: String] = [:]
   /// The variable with the path of the settings file.
   static let configVariable = "DOSSIER_CONFIG"
   /// The variable with the person who runs a command, for the audit log.
   package static let personVariable = "DOSSIER_AS"
+  /// The variable with the folder of the credentials that systemd passes to a service.
+  static let credentialsVariable = "CREDENTIALS_DIRECTORY"
 
   /// Collects the settings.
   ///
   /// - Parameters:
   ///   - flags: `name=value`.
-  ///   - environment: the variables of the process: `DOSSIER_…`, and `DOSSIER_…_FILE` for a value
-  ///     in a file.
+  ///   - environment: the variables of the process: `DOSSIER_…`, `DOSSIER_…_FILE` for a value in a
+  ///     file, and the folder of credentials.
   ///   - file: a file with lines `name = value`.
   package init(flags: [String], environment: [String: String], file: SettingsFile?) {
     for setting in Setting.allCases {
       if let value = setting.defaultValue { values[setting] = (value, "default") }
     }
     if let file { readFile(file) }
+    if let folder = environment[Self.credentialsVariable] { readCredentials(in: folder) }
     readEnvironment(environment)
     for flag in flags { assign(flag, from: "--set") }
+    problems += Setting.allCases.compactMap { unreadable[$0] }
   }
 
   package subscript(_ setting: Setting) -> (value: String, source: String)? { values[setting] }
@@ -256,16 +262,26 @@ package struct SettingValues {
     }
     names[setting] = (String(place), name)
     values[setting] = (value, source)
+    unreadable[setting] = nil
   }
 
   private mutating func set(
     _ setting: Setting, toContentsOf path: String, from source: String, as name: String
   ) {
     guard let text = SettingsFile(path: path).text else {
-      problems.append("\(source): the file \(path) cannot be read")
+      unreadable[setting] = "\(source): the file \(path) cannot be read"
       return
     }
     set(setting, to: text[...].trimmed, from: "\(source) (\(path))", as: name)
+  }
+
+  /// Reads the credentials that have the name of a setting; others are for other programs.
+  private mutating func readCredentials(in folder: String) {
+    for setting in Setting.allCases {
+      let path = "\(folder)/\(setting.rawValue)"
+      guard access(path, F_OK) == 0 else { continue }
+      set(setting, toContentsOf: path, from: "credential", as: setting.rawValue)
+    }
   }
 
   private mutating func readEnvironment(_ environment: [String: String]) {

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pathlib
 import re
 import socket
 import subprocess
@@ -137,6 +138,24 @@ class Settings(unittest.TestCase):
             file.flush()
             shown = dossierd("config", DOSSIER_MASTER_KEY_FILE=file.name, DOSSIER_DATABASE="x")
         self.assertEqual(shown.returncode, 0, shown.stdout)
+
+    def test_credentials_override_the_file_and_the_environment_overrides_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in [("master_key", KEY + "\n"), ("issuer", "http://credential"),
+                               ("app", "credential"), ("unrelated", "x")]:
+                pathlib.Path(folder, name).write_text(text)
+            file = pathlib.Path(folder, "dossier.conf")
+            file.write_text("database = x\nissuer = http://file\nmaster_key_file = /nowhere\n")
+            shown = dossierd("config", "--config", file, CREDENTIALS_DIRECTORY=folder,
+                             DOSSIER_APP="environment")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            self.assertIn(f"issuer = http://credential    # credential ({folder}/issuer)", shown.stdout)
+            self.assertIn("app = environment ", shown.stdout)
+            self.assertNotIn(KEY, shown.stdout)
+            pathlib.Path(folder, "issuer").write_bytes(b"\xff")
+            refused = dossierd("config", "--config", file, CREDENTIALS_DIRECTORY=folder)
+            self.assertEqual(refused.returncode, 78)
+            self.assertIn(f"credential: the file {folder}/issuer cannot be read", refused.stderr)
 
     def test_a_socket_in_use_is_not_taken_over(self):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder, socket.socket(socket.AF_UNIX) as other:

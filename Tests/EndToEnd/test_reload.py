@@ -90,6 +90,29 @@ class Reload(unittest.TestCase):
         # No worker of earlier reloads is left.
         self.succeeds()
 
+    def test_a_reload_reads_the_file_of_a_secret_again(self):
+        secret = self.folder / "database"
+        secret.write_text(self.site.conninfo("server") + "\n")
+        self.settings.write_text(f"log = requests\ndatabase_file = {secret}\n")
+        del self.site.environment["DOSSIER_DATABASE"]
+        self.site.supervisor.send_signal(signal.SIGTERM)
+        self.site.supervisor.wait(120)
+        self.site.start_dossierd()
+        self.site.wait_until_ready()
+        # A store of secrets makes a user for some time, and then another.
+        self.site.sql("create role successor login in role server")
+        secret.write_text(self.site.conninfo("successor") + "\n")
+        self.succeeds()
+        self.site.login()
+
+        def users():
+            return self.site.sql("select string_agg(distinct usename, ',') from pg_stat_activity "
+                                 "where application_name like 'dossierd%'")
+
+        wait_until(lambda: users() == "successor", what="connections of the other user")
+        secret.write_text("host=/nowhere\n")
+        self.refused("database")
+
     def test_a_reload_starts_the_new_program_behind_the_link(self):
         release = self.folder / "release-2"
         release.write_text("#!/bin/sh\necho this is release 2 >&2\nexit 3\n")

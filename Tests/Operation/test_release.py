@@ -1,5 +1,6 @@
 """Makes a release of this checkout, installs its package by apt, and runs its image."""
 
+import base64
 import functools
 import hashlib
 import http.server
@@ -373,7 +374,13 @@ class Roles(unittest.TestCase):
         temporary = release.folder / "temporary"
         temporary.mkdir()
         temporary.chmod(0o3777)
+        # As Kubernetes passes secrets.
+        secrets = release.folder / "secrets"
+        secrets.mkdir()
+        (secrets / "database").write_text(self.strings[0] + "\n")
+        (secrets / "master_key").write_bytes(base64.b64encode(os.urandom(32)))
         self.run_as_guide(server, **{
+            ' -e "DOSSIER_DATABASE=$D"': f" -v {secrets}:/run/secrets:ro -e CREDENTIALS_DIRECTORY=/run/secrets",
             "127.0.0.1:8080:": f"127.0.0.1:{port}:", " --read-only ": f" --read-only -v {temporary}:/tmp ",
             " -e DOSSIER_ISSUER": " -e NGINX_PROXIES=10.0.0.0/8 -e DOSSIER_INTERNAL_NETWORKS=10.0.0.0/8 -e DOSSIER_WORKERS=1 -e DOSSIER_ISSUER"})
         running = ["inspect", "-f", "{{.State.Running}}", "server"]
@@ -398,6 +405,7 @@ class Roles(unittest.TestCase):
         # The address of this machine, in a network that may read it.
         self.assertIn("dossier_info", curl(f"{base}/metrics"))
         self.assertIn("default", self.engine.ask("exec", "server", "dossier", "app", "list"))
+        self.assertIn("(/run/secrets/master_key)", self.engine.ask("exec", "server", "dossierd", "config"))
         self.engine.ask("stop", "server")
         self.assertEqual(self.engine.ask("inspect", "-f", "{{.State.ExitCode}}", "server").strip(), str(128 + signal.SIGTERM))
         self.assertNotIn("of server", self.engine.ask("logs", "server"))
