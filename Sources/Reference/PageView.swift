@@ -135,6 +135,7 @@ struct PageView {
       <p class="hidden" id="status" role="status"></p></form></header>
       <div class="frame"><nav aria-label="Reference"><details id="contents">
       <summary>Contents</summary><ul>\(entries)</ul><ul class="more">
+      <li><a href="/docs/">Guides</a></li>
       <li><a href="/reference\(if: !isOfUsers, "?for=users")">\
       \(isOfUsers ? "Show all routes" : "Show routes for users only")</a></li>
       <li><a href="/openapi.json\(audience.query)">OpenAPI document</a></li>

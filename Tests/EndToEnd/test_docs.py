@@ -11,6 +11,7 @@ import unittest
 import urllib.parse
 
 from browser import Browser
+from deployment import Deployment
 from machine import BUILD, ROOT
 
 WIDTHS = [390, 1280]
@@ -192,6 +193,36 @@ class Docs(unittest.TestCase):
             self.assertIn("needs scripts", self.browser.text("#count"))
         finally:
             self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+    def test_a_server_has_the_guides(self):
+        self.folder.chmod(0o755)
+        site = Deployment(nginx=[("/usr/share/dossier/docs/", f"{self.site}/")])
+        self.addCleanup(site.stop)
+        self.assertEqual((site.get("/docs").status, site.get("/docs").headers["Location"]), (302, "/docs/"))
+        base = f"http://127.0.0.1:{site.port}"
+        # From the reference of the server to the guides.
+        self.browser.open(f"{base}/reference")
+        self.browser.script("document.querySelector('a[href=\"/docs/\"]').click()")
+        self.browser.wait(lambda: self.browser.has("h1#dossier"), "the guides")
+        self.browser.wait(lambda: self.browser.script(
+            "return [...document.images].every((image) => image.complete && image.naturalWidth > 0)"), "the pictures")
+        self.browser.type("#q", "keep configuration files")
+        self.browser.wait(lambda: "Keep the configuration" in self.browser.text("#suggestions"), "the search")
+        self.browser.script("document.querySelector('#suggestions a').click()")
+        self.browser.wait(lambda: self.browser.has("h2#keep-the-configuration-in-files"), "the guide")
+        self.assertEqual(self.browser.complaints(), [])
+        for path in ["/docs/../dossier.conf", "/docs/nothing.html", "/docs/assets/"]:
+            self.assertNotEqual(site.get(path).status, 200, path)
+        answer = site.get("/docs/assets/site.css")
+        self.assertEqual(answer.headers["Content-Type"], "text/css; charset=utf-8")
+        self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
+
+    def test_without_the_guides_their_place_leads_to_the_reference(self):
+        site = Deployment(nginx=[("/usr/share/dossier/docs/", f"{self.folder}/nothing/")])
+        self.addCleanup(site.stop)
+        for path in ["/docs/", "/docs/deploy.html"]:
+            answer = site.get(path)
+            self.assertEqual((answer.status, answer.headers["Location"]), (302, "/reference"))
 
 
 if __name__ == "__main__":

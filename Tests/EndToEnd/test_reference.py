@@ -175,7 +175,8 @@ class Described(Case):
                     path, _, place = link.partition("#")
                     if path in found:
                         self.assertTrue(not place or place in found[path].ids, (page.path, link))
-                    elif path not in statuses:
+                    # test_docs reads the guides.
+                    elif path not in [*statuses, "/docs/"]:
                         statuses[path] = self.site.get(path).status
             self.assertEqual({path for path, status in statuses.items() if status != 200}, set())
 

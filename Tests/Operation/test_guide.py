@@ -245,6 +245,31 @@ class Guide(Repairs, unittest.TestCase):
         self.there(f"cp -p /root/key {key}; systemctl restart dossierd")
         wait_until(self.ready, what="readiness")
 
+    def test_the_master_key_is_a_credential_of_systemd(self):
+        grant = json.loads(self.there(REGISTER % "credential@example.com"))
+        self.edit("s/^$//")
+        self.there("cp -p /etc/dossier/master-key /root/key")
+
+        def put_back():
+            self.there("cp -p /root/key /etc/dossier/master-key; systemctl unmask dossier-key; cd /etc/systemd/system; "
+                       "rm -r dossierd.service.d dossier-streams.service.d /etc/credstore.encrypted; "
+                       "systemctl daemon-reload; cp -p /root/kept /etc/dossier/dossier.conf; systemctl restart dossierd")
+            wait_until(self.ready, what="readiness")
+
+        self.addCleanup(put_back)
+        encrypt, ask = commands("Keep secrets")
+        self.there(encrypt)
+        self.there("rm /etc/dossier/master-key")
+        self.there("systemctl restart dossierd")
+        wait_until(self.ready, what="readiness")
+        self.assertEqual(self.there("curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/v1/me "
+                                    f"-H 'Authorization: Bearer {grant['access_token']}'"), "200")
+        # It is not there in plain text.
+        self.assertEqual(self.there("grep -rlFf /root/key /etc || true"), "")
+        self.assertIn("master_key", self.there(ask, check=False))
+        self.assertIn("credential@example.com", self.there(
+            ask.replace("dossier doctor", "dossier user show credential@example.com")))
+
     def test_the_master_key_is_changed_and_then_lost(self):
         grant = json.loads(self.there(REGISTER % "keys@example.com"))
         client = json.loads(self.there("dossier client create --operator keys kind=machine --json 2>/dev/null"))
