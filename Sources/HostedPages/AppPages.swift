@@ -107,11 +107,10 @@ extension AppPages: MailDesign {
 extension PagesOfApp {
   /// Returns the HTML part of a mail.
   func html(of mail: QueuedMail) -> String {
-    renderer.html(
+    let fallback = languages.best(for: mail.language)?.text(of: .buttonFallback)
+    return renderer.html(
       Mail(
         subject: mail.message.subject, text: mail.message.text, language: mail.language,
-        secret: mail.secret, label: mail.label
-      )
-    )
+        secret: mail.secret, label: mail.label, fallback: fallback))
   }
 }

@@ -129,7 +129,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
     restoreMailText, takenMailSubject, takenMailText, unknownMailSubject, unknownMailText,
     codeMailSubject, codeMailText, changeMailSubject, changeMailText, operationMailText,
     verifyMailButton,
-    resetMailButton, restoreMailButton, secureMailButton
+    resetMailButton, restoreMailButton, secureMailButton, buttonFallback
   // Emails with a code.
   case signInCodeTitle, registrationCodeTitle, newAddressCodeTitle, newPasswordCodeTitle,
     deviceOnSystem, someDevice

@@ -67,14 +67,18 @@ package struct Button: Sendable {
   package let value: HiddenField?
   /// How long the button waits after the page is loaded, where scripts run; nil for not at all.
   package let wait: Duration?
+  let icon: Icon?
 
-  package init(
-    _ label: Text, style: Style = .primary, value: HiddenField? = nil, wait: Duration? = nil
-  ) {
+  package init(_ label: Text, style: Style = .primary, value: HiddenField? = nil, wait: Duration? = nil) {
+    self.init(label, style: style, value: value, wait: wait, icon: nil)
+  }
+
+  init(_ label: Text, style: Style, value: HiddenField? = nil, wait: Duration? = nil, icon: Icon?) {
     self.label = label
     self.style = style
     self.value = value
     self.wait = wait
+    self.icon = icon
   }
 }
 

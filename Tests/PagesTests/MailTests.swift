@@ -153,11 +153,21 @@ import Testing
     #expect(preheader == String(repeating: "nine char ", count: 9).dropLast(0) + "nine…")
   }
 
-  @Test func `a link alone in its paragraph becomes a button, with the address below`() throws {
+  @Test func `a link alone in its paragraph becomes a button, with the address at the end`() throws {
     let links = try document(Self.notice).all("a")
     #expect(links.map { $0["href"] } == [Self.page, Self.page])
     #expect(links.map(\.text) == ["Secure my account", Self.page])
     #expect(!Self.notice.preheader.contains("users.example"))
+  }
+
+  @Test func `words stand before the address of a button, which comes last`() throws {
+    let mail = Mail(
+      subject: "s", text: "Open:\n\n\(Self.page)\n\nNot you?\n", language: "en", secret: Self.page,
+      label: "Open", fallback: "Does it not <work>?")
+    let text = try document(mail).all("td").first { $0["class"] == "card" }?.text ?? ""
+    let parts = ["Open:", "Not you?", "Does it not <work>?", Self.page]
+    let places = parts.map { text.firstRange(of: $0)?.lowerBound }
+    #expect(!places.contains(nil) && places.compactMap(\.self) == places.compactMap(\.self).sorted(), "\(text)")
   }
 
   @Test func `an email address of the support becomes a button`() throws {
@@ -178,9 +188,18 @@ import Testing
       let text = (0..<Int.random(in: 0...60)).map { _ in parts.randomElement() ?? "" }.joined()
       let mail = Mail(subject: "s", text: text, language: "en", secret: "s3cret", label: "Open")
       let document = try document(mail)
-      let shown = document.all("p").map(\.text).joined().unicodeScalars
-      let written = text.unicodeScalars.filter { !$0.properties.isWhitespace }
-      #expect(shown.filter { !$0.properties.isWhitespace }.elementsEqual(written), "\(text)")
+      let words = document.all("p").filter { $0["class"] != "quiet" }
+      let addresses = document.all("p").filter { $0["class"] == "quiet" }
+      func visible(_ text: String) -> [Unicode.Scalar] {
+        text.unicodeScalars.filter { !$0.properties.isWhitespace }
+      }
+      let (shown, written) = (visible(words.map(\.text).joined()), visible(text))
+      // Addresses of buttons come last.
+      let all = shown + visible(addresses.map(\.text).joined())
+      #expect(all.sorted() == written.sorted(), "\(text)")
+      var rest = written[...]
+      for scalar in shown { rest = rest.drop { $0 != scalar }.dropFirst() }
+      #expect(addresses.isEmpty ? rest.isEmpty : shown.count < written.count, "\(text)")
       #expect(!mail.preheader.contains("s3cret") && (85...100).contains(mail.preheader.count))
     }
   }

@@ -2,8 +2,8 @@ internal import Encoding
 
 /// The text part of a mail, of which `PageRenderer` makes the HTML part.
 ///
-/// Both parts have the same words, except for the label of the button. The HTML part loads nothing
-/// from any server.
+/// Both parts have the same words, except for the label of the button; its address comes last in the
+/// HTML part. This part loads nothing from any server.
 package struct Mail: Sendable {
   package let subject: String
   /// The lines of the text; an empty one ends a paragraph.
@@ -17,6 +17,8 @@ package struct Mail: Sendable {
   package let secret: String?
   /// The label of the button, which opens a URL with the secret.
   package let label: String?
+  /// The words before the address of the button, for programs that open no button; nil for none.
+  package let fallback: String?
 
   /// Creates the content of a mail.
   ///
@@ -26,14 +28,17 @@ package struct Mail: Sendable {
   ///   - language: the language tag of the text.
   ///   - secret: a code, a token, or the link of the button in the text.
   ///   - label: the label of the button for a link; nil for the subject.
+  ///   - fallback: the words before the address of the button; nil for none.
   package init(
-    subject: String, text: String, language: String, secret: String? = nil, label: String? = nil
+    subject: String, text: String, language: String, secret: String? = nil, label: String? = nil,
+    fallback: String? = nil
   ) {
     self.subject = subject
     self.text = text
     self.language = language
     self.secret = secret
     self.label = label
+    self.fallback = fallback
   }
 
   /// A part of a line.
@@ -47,6 +52,13 @@ package struct Mail: Sendable {
     var isBlank: Bool {
       if case .words(let words) = self { words.isBlank } else { false }
     }
+  }
+
+  /// The link that a paragraph consists of, and that becomes a button; nil for any other paragraph.
+  static func lonelyButton(_ paragraph: [[Piece]]) -> Destination? {
+    let pieces = paragraph.joined().filter { !$0.isBlank }
+    guard pieces.count == 1, case .button(let link) = pieces[0] else { return nil }
+    return link
   }
 
   /// The paragraphs of the text, as lines.

@@ -68,7 +68,7 @@ struct MailView {
       border:1px solid \(light.line.text);border-radius:16px;overflow-wrap:anywhere">
       <h1 class="words" style="margin:0 0 16px;font-size:24px;line-height:32px;font-weight:600;\
       letter-spacing:-0.02em;color:\(light.text.text)">\(heading)</h1>
-      \(mail.paragraphs.flatMap(blocks))</td></tr>
+      \(mail.paragraphs.flatMap(blocks))\(mail.paragraphs.compactMap(Mail.lonelyButton).map(address))</td></tr>
       </table>
       </td></tr>
       </table>
@@ -82,6 +82,7 @@ struct MailView {
   ///
   /// A code or a link that is the whole paragraph stands alone.
   private func blocks(_ paragraph: [[Mail.Piece]]) -> [Markup] {
+    if let link = Mail.lonelyButton(paragraph) { return [button(link)] }
     let pieces = paragraph.joined().filter { !$0.isBlank }
     if pieces.count == 1, case .secret(let text) = pieces[0] { return [code(text)] }
     let lines = paragraph.enumerated().map { index, pieces -> Markup in
@@ -92,8 +93,7 @@ struct MailView {
 
       """
     let buttons = pieces.compactMap { piece -> Markup? in
-      guard case .button(let link) = piece else { return nil }
-      return button(link, isAlone: pieces.count == 1)
+      if case .button(let link) = piece { button(link) } else { nil }
     }
     return buttons.count == pieces.count ? buttons : [text] + buttons
   }
@@ -126,21 +126,30 @@ struct MailView {
       """
   }
 
-  private func button(_ link: Destination, isAlone: Bool) -> Markup {
-    let address: Markup = """
-      <p class="quiet" style="margin:0 0 16px;font-size:14px;line-height:20px;word-break:break-all;\
-      color:\(light.muted.text)"><a class="quiet" href="\(link.text)" \
+  private func button(_ link: Destination) -> Markup {
+    """
+    <table role="presentation" cellpadding="0" cellspacing="0" border="0" \
+    style="margin:8px 0 24px"><tr><td class="button" style="border:1px solid \
+    \(light.accentBorder.text);border-radius:\(branding.radius.pixels)px;\
+    background:\(light.accent.text);mso-padding-alt:10px 24px"><a class="label" \
+    href="\(link.text)" style="display:inline-block;padding:9px 24px;font-weight:600;color:\(light.onAccent.text);\
+    text-decoration:none">\((mail.label ?? mail.subject).withoutControls)</a></td></tr></table>
+
+    """
+  }
+
+  /// Returns the address of a button, for programs that do not open it.
+  private func address(_ link: Destination) -> Markup {
+    let style: Markup = "margin:0 0 4px;font-size:12px;line-height:18px;color:\(light.muted.text)"
+    let words = mail.fallback.map { text -> Markup in
+      #"<div class="quiet" style="\#(style)">\#(text.withoutControls)</div>"#
+    }
+    return """
+      <div style="padding-top:4px;border-top:1px solid \(light.line.text)"></div>
+      \(words)
+      <p class="quiet" style="\(style);word-break:break-all"><a class="quiet" href="\(link.text)" \
       style="color:\(light.muted.text)">\(link.shown)</a></p>
 
-      """
-    return """
-      <table role="presentation" cellpadding="0" cellspacing="0" border="0" \
-      style="margin:8px 0 16px"><tr><td class="button" style="border:1px solid \
-      \(light.accentBorder.text);border-radius:\(branding.radius.pixels)px;\
-      background:\(light.accent.text);mso-padding-alt:10px 24px"><a class="label" \
-      href="\(link.text)" style="display:inline-block;padding:9px 24px;font-weight:600;color:\(light.onAccent.text);\
-      text-decoration:none">\((mail.label ?? mail.subject).withoutControls)</a></td></tr></table>
-      \(if: isAlone, address)
       """
   }
 }

@@ -5,7 +5,7 @@ extension PageView {
   ///
   /// Without a script, the page has its other ways only.
   func passkey(_ form: PasskeyForm, isAlternative: Bool) -> Markup {
-    let button = self.button(Button(.message(form.label), style: form.style))
+    let button = self.button(Button(.message(form.label), style: form.style, icon: .key))
     return """
       <div class="passkey" hidden>
       \(if: isAlternative, divider)

@@ -360,7 +360,7 @@ struct PageView {
     \(attribute: "aria-labelledby", row.map { "\(id ?? "") \($0)" })\
     \(attribute: "name", button.value?.name)\(attribute: "value", button.value?.value)\
     \(attribute: "data-wait", button.wait.map { String($0.components.seconds) })>\
-    \(words(button.label))</button>
+    \(button.icon?.markup)\(words(button.label))</button>
     """
   }
 
