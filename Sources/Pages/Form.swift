@@ -69,7 +69,9 @@ package struct Button: Sendable {
   package let wait: Duration?
   let icon: Icon?
 
-  package init(_ label: Text, style: Style = .primary, value: HiddenField? = nil, wait: Duration? = nil) {
+  package init(
+    _ label: Text, style: Style = .primary, value: HiddenField? = nil, wait: Duration? = nil
+  ) {
     self.init(label, style: style, value: value, wait: wait, icon: nil)
   }
 

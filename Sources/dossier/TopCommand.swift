@@ -12,10 +12,11 @@ import Telemetry
 struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",
-    abstract: "Shows requests, errors, queues and the slowest routes, live.",
+    abstract: "Shows requests, errors, queues, the slowest routes and the busiest clients, live.",
     discussion: """
       It reads /metrics of the workers, and no database. nginx serves that page to this machine and to \
-      internal_networks. Rates are those between two readings.
+      internal_networks. Rates are those between two readings; those of clients are of the last ten \
+      seconds. With the setting log_addresses, it shows the busiest networks too.
 
         dossier top
         dossier top --once --json
@@ -36,7 +37,8 @@ struct TopCommand: ParsableCommand {
   @Flag(help: "Prints the numbers of one interval, and ends.")
   var once = false
 
-  @Option(help: ArgumentHelp("How many routes it shows.", valueName: "number"))
+  @Option(
+    help: ArgumentHelp("How many routes, clients and networks it shows.", valueName: "number"))
   var routes = 10
 
   func validate() throws {
@@ -231,10 +233,27 @@ struct TopCommand: ParsableCommand {
     }
   }
 
+  /// The clients or networks with the most requests, of all hosts.
+  private func busiest(_ kind: String) -> [JSON] {
+    let loads = now.sums("dossier_\(kind)_load", by: kind)
+    return now.sums("dossier_\(kind)_requests_per_second", by: kind)
+      .sorted { ($0.value, $1.key) > ($1.value, $0.key) }.prefix(most)
+      .map { key, rate in
+        let mean = (loads[key] ?? 0) / max(rate, 1e-9)
+        return .object(
+          JSONObject([
+            (kind, .string(key)), ("requests_per_second", Self.number(rate)),
+            ("mean_milliseconds", Self.number(mean * 1_000, digits: 3)),
+          ]))
+      }
+  }
+
   var json: JSON {
     var members = JSONObject()
     for (key, value) in summary { members[key] = value }
     members["slowest_routes"] = .array(JSONArray(slowest))
+    members["busiest_clients"] = .array(JSONArray(busiest("client")))
+    members["busiest_networks"] = .array(JSONArray(busiest("network")))
     return .object(members)
   }
 
@@ -245,6 +264,16 @@ struct TopCommand: ParsableCommand {
       + CommandOutput(
         .array(JSONArray(slowest)),
         columns: ["route", "requests_per_second", "failed_per_second", "mean_milliseconds"]
+      ).text(asJSON: false)
+      + ["client", "network"].map(table).joined()
+  }
+  /// Returns the table of the busiest clients or networks; an empty text without any.
+  private func table(_ kind: String) -> String {
+    let rows = busiest(kind)
+    guard !rows.isEmpty else { return "" }
+    return "\n"
+      + CommandOutput(
+        .array(JSONArray(rows)), columns: [kind, "requests_per_second", "mean_milliseconds"]
       ).text(asJSON: false)
   }
 }

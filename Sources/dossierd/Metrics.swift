@@ -22,6 +22,7 @@ import WireKit
   private let classes: [RouteClass]
   private var countedHashes = 0
   private let places = Places()
+  private var busiest = Busiest()
   /// The webhooks that are furthest behind, as this worker last measured.
   var webhookLags = WebhookLags()
 
@@ -165,7 +166,7 @@ import WireKit
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
     }
     precondition(
-      places.routes + names.count * Places.route <= MetricsBoard.words,
+      places.routes + names.count * Places.route <= MetricsBoard.busiest,
       "more routes than a slot of metrics has room for"
     )
     self.slot = board.open(slot, layout: layout)
@@ -193,6 +194,11 @@ import WireKit
     slot[histogram + bucket] &+= 1
     slot[histogram + Self.bounds.count + 1] &+= microseconds
     add(databaseMicroseconds, to: .databaseMicroseconds)
+  }
+
+  /// Counts a request by its client and its network.
+  func count(_ call: Call, microseconds: UInt64, at now: UInt64) {
+    busiest.count(call, microseconds: microseconds, at: now, slot + MetricsBoard.busiest)
   }
 
   func add(_ count: UInt64, to counter: Counter) {
@@ -366,6 +372,7 @@ import WireKit
       text.sample([], counter.isTime ? "\(Double(count) / 1e6)" : "\(count)")
     }
     webhookLags.write(to: &text)
+    Busiest.tell(board.busiest(layout: layout), at: EventLoop.now(), in: &text)
   }
 
   private func tellHistogram(of kind: RouteClass, in text: inout some MetricsOutput) {
@@ -403,6 +410,8 @@ import WireKit
   nonisolated static let heartbeat = gauges
   /// The descriptor of the board in a worker.
   static let inherited: Int32 = 3
+  /// The place of the busiest clients in a slot, its end.
+  static let busiest = words - Busiest.words
   let descriptor: Int32
   private let memory: UnsafeMutablePointer<UInt64>
 
@@ -447,6 +456,12 @@ import WireKit
 
   /// Returns the number of heartbeats of the worker of a slot; 0 before its first.
   func heartbeats(of slot: Int) -> UInt64 { memory[slot * Self.words + Self.heartbeat] }
+
+  /// Returns the places of the busiest clients in all slots of a layout.
+  func busiest(layout: UInt64) -> [UnsafeMutablePointer<UInt64>] {
+    (0..<Self.slots).filter { memory[$0 * Self.words] == layout }
+      .map { memory + $0 * Self.words + Self.busiest }
+  }
 
   /// Returns the maximum of a word over all slots of a layout.
   func greatest(_ word: Int, layout: UInt64) -> UInt64 {

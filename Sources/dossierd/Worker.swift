@@ -247,7 +247,9 @@ import WireKit
     if let stream = response.stream, call.request.method != .head {
       while !exchange.isGone, let part = await stream.next() { await exchange.send([], part) }
     }
-    let microseconds = (EventLoop.now() - start) / 1_000
+    let end = EventLoop.now()
+    let microseconds = (end - start) / 1_000
+    metrics.count(call, microseconds: microseconds, at: end)
     metrics.count(
       route: call.endpoint?.number, status: status, microseconds: microseconds,
       databaseMicroseconds: call.context.databaseNanoseconds / 1_000

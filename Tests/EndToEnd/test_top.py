@@ -109,5 +109,46 @@ class Top(Case):
         self.assertEqual(run.returncode, 64)
 
 
+class Busiest(Case):
+    SETTINGS = {"DOSSIER_LOG_ADDRESSES": "network"}
+
+    def test_the_busiest_clients_and_networks_are_shown(self):
+        url = f"http://127.0.0.1:{self.site.port}/metrics"
+        busy, calm = self.site.client("scopes=read:users"), self.site.client("scopes=read:users")
+        shown = []
+
+        def shows():
+            """Sends requests until the workers have ended their windows."""
+            for _ in range(6):
+                self.site.get("/v1/users", token=busy["secret"], headers={ADDRESS: "198.51.100.9"})
+            self.site.get("/v1/users", token=calm["secret"], headers={ADDRESS: "2001:db8:1:2::9"})
+            shown[:] = [self.site.dossier("top", "--once", "--interval", "1", "--url", url)]
+            return len(shown[0]["busiest_clients"]) >= 2
+
+        wait_until(shows, what="the clients")
+        [first, second] = shown[0]["busiest_clients"]
+        self.assertEqual([first["client"], second["client"]],
+                         [client["id"] for client in (busy, calm)])
+        self.assertGreater(first["requests_per_second"], second["requests_per_second"])
+        self.assertGreater(first["mean_milliseconds"], 0)
+        networks = [row["network"] for row in shown[0]["busiest_networks"]]
+        self.assertLessEqual({"198.51.100.0", "2001:db8:1::"},
+                             {network.split("/")[0] for network in networks})
+        text = self.site.dossier("top", "--once", "--interval", "1", "--url", url, output="text")
+        self.assertIn(first["client"], text)
+
+    def test_many_networks_fill_nothing(self):
+        for number in range(50):
+            self.site.get("/v1/me", headers={ADDRESS: f"203.0.{number}.1"})
+
+        def networks():
+            self.site.get("/v1/me", headers={ADDRESS: "203.0.113.1"})
+            text = self.site.get("/metrics").body.decode()
+            return re.findall(r"(?m)^dossier_network_load\{(.*)\}", text)
+
+        wait_until(lambda: len(networks()) >= 20)
+        self.assertEqual(len(networks()), 20)
+
+
 if __name__ == "__main__":
     unittest.main()

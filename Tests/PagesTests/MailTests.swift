@@ -153,7 +153,8 @@ import Testing
     #expect(preheader == String(repeating: "nine char ", count: 9).dropLast(0) + "nine…")
   }
 
-  @Test func `a link alone in its paragraph becomes a button, with the address at the end`() throws {
+  @Test func `a link alone in its paragraph becomes a button, with the address at the end`() throws
+  {
     let links = try document(Self.notice).all("a")
     #expect(links.map { $0["href"] } == [Self.page, Self.page])
     #expect(links.map(\.text) == ["Secure my account", Self.page])
@@ -167,7 +168,9 @@ import Testing
     let text = try document(mail).all("td").first { $0["class"] == "card" }?.text ?? ""
     let parts = ["Open:", "Not you?", "Does it not <work>?", Self.page]
     let places = parts.map { text.firstRange(of: $0)?.lowerBound }
-    #expect(!places.contains(nil) && places.compactMap(\.self) == places.compactMap(\.self).sorted(), "\(text)")
+    #expect(
+      !places.contains(nil) && places.compactMap(\.self) == places.compactMap(\.self).sorted(),
+      "\(text)")
   }
 
   @Test func `an email address of the support becomes a button`() throws {
