@@ -705,7 +705,8 @@ CREATE TABLE public.audit (
     pending boolean DEFAULT false NOT NULL,
     request_id text COLLATE pg_catalog."C",
     CONSTRAINT audit_event_id_check CHECK ((event_id ~ '^[0-9a-f]{24}$'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
 
 --
@@ -1328,7 +1329,8 @@ CREATE TABLE public.devices (
     inactive_since timestamp with time zone,
     user_ids text[] DEFAULT '{}'::text[] NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT devices_device_id_check CHECK ((device_id ~ '^[0-9a-f]{24}$'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', fillfactor='85');
 
 
 --
@@ -1424,7 +1426,8 @@ CREATE TABLE public.document_versions (
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
     kept integer NOT NULL,
     session_id text COLLATE pg_catalog."C"
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05');
 
 
 --
@@ -1482,7 +1485,8 @@ CASE kind
     WHEN 'custom_data'::text THEN 1048576
     ELSE 65536
 END))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', fillfactor='85');
 
 
 --
@@ -1574,7 +1578,8 @@ CREATE TABLE public.feed_events (
     at timestamp with time zone NOT NULL,
     data jsonb NOT NULL,
     CONSTRAINT feed_events_event_id_check CHECK ((event_id ~ '^[0-9a-f]{24}$'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 
 --
@@ -1658,7 +1663,8 @@ CREATE TABLE public.idempotency_keys (
     request_hash bytea NOT NULL,
     answer bytea,
     expires_at timestamp with time zone NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 
 --
@@ -2182,7 +2188,8 @@ CREATE TABLE public.sessions (
     administrator_id text COLLATE pg_catalog."C",
     revocation_position bigint,
     CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02', fillfactor='85');
 
 
 --
@@ -2495,7 +2502,8 @@ CREATE TABLE public.mail_deliveries (
     created_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT mail_deliveries_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 
 --
@@ -2559,7 +2567,8 @@ CREATE TABLE public.mail_outbox (
     receiver text COLLATE pg_catalog."C",
     CONSTRAINT mail_outbox_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text, 'revocation'::text, 'operation'::text]))),
     CONSTRAINT mail_outbox_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 
 
 --
@@ -2946,7 +2955,8 @@ CREATE TABLE public.users (
     CONSTRAINT users_foreign_id_check CHECK (((length(foreign_id) >= 3) AND (length(foreign_id) <= 255))),
     CONSTRAINT users_picture_url_check CHECK ((length(picture_url) <= 2048)),
     CONSTRAINT users_user_id_check CHECK ((user_id ~ '^[0-9a-f]{24}$'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02', fillfactor='90');
 
 
 --
@@ -3068,7 +3078,8 @@ CASE jsonb_typeof((value)::jsonb)
     WHEN 'string'::text THEN (octet_length(((value)::jsonb #>> '{}'::text[])) <= 8192)
     ELSE (jsonb_typeof((value)::jsonb) = ANY (ARRAY['boolean'::text, 'number'::text]))
 END)
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05');
 
 
 --
@@ -3100,7 +3111,8 @@ CREATE TABLE public.rate_limits (
     app_id text NOT NULL COLLATE pg_catalog."C",
     subject bytea NOT NULL,
     theoretical_arrival_at timestamp with time zone NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 
 --
@@ -3282,10 +3294,15 @@ CREATE TABLE public.search_indexes (
     visible_since timestamp with time zone,
     built_to text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    phase text DEFAULT 'fill'::text NOT NULL COLLATE pg_catalog."C",
+    claimed_to text DEFAULT ''::text COLLATE pg_catalog."C",
+    open_ranges text[] DEFAULT '{}'::text[] NOT NULL,
+    finished_users bigint DEFAULT 0 NOT NULL,
     CONSTRAINT search_indexes_document_kind_check CHECK ((document_kind = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
     CONSTRAINT search_indexes_index_id_check CHECK ((index_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT search_indexes_kind_check CHECK ((kind = ANY (ARRAY['text'::text, 'number'::text, 'boolean'::text]))),
     CONSTRAINT search_indexes_path_check CHECK ((cardinality(path) > 0)),
+    CONSTRAINT search_indexes_phase_check CHECK ((phase = ANY (ARRAY['fill'::text, 'check'::text, 'clear'::text]))),
     CONSTRAINT search_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'removing'::text])))
 );
 
@@ -3322,7 +3339,35 @@ COMMENT ON COLUMN public.search_indexes.visible_since IS 'Transactions that begi
 -- Name: COLUMN search_indexes.built_to; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.search_indexes.built_to IS 'The last user whose documents are indexed, while the state is building.';
+COMMENT ON COLUMN public.search_indexes.built_to IS 'The last user whose documents the version before has indexed. Programs no longer read it.';
+
+
+--
+-- Name: COLUMN search_indexes.phase; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_indexes.phase IS 'Of the present work. fill: adds values. check: corrects the values of documents that were written meanwhile. clear: deletes values.';
+
+
+--
+-- Name: COLUMN search_indexes.claimed_to; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_indexes.claimed_to IS 'The last user of the ranges that some process has begun in this phase; null when all are begun.';
+
+
+--
+-- Name: COLUMN search_indexes.open_ranges; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_indexes.open_ranges IS 'The ranges that are begun and not finished: the user before the first, the last user, and the number of users.';
+
+
+--
+-- Name: COLUMN search_indexes.finished_users; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.search_indexes.finished_users IS 'The users of the ranges that are finished in this phase.';
 
 
 --
@@ -3357,7 +3402,8 @@ CREATE TABLE public.search_values (
     text_value text COLLATE pg_catalog."C",
     number_value numeric,
     boolean_value boolean
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05');
 
 
 --
@@ -3502,7 +3548,8 @@ CREATE TABLE public.unpublished_changes (
     version bigint,
     device_id text COLLATE pg_catalog."C",
     detail jsonb
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 
 
 --
@@ -3626,7 +3673,8 @@ CREATE TABLE public.webhook_deliveries (
     answer text,
     CONSTRAINT webhook_deliveries_delivery_id_check CHECK ((delivery_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text])))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 
 --
@@ -4364,17 +4412,17 @@ CREATE INDEX audit_by_action ON public.audit USING btree (app_id, action, event_
 
 
 --
--- Name: audit_by_actor; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX audit_by_actor ON public.audit USING btree (app_id, actor, event_id);
-
-
---
 -- Name: audit_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
 CREATE INDEX audit_by_app ON public.audit USING btree (app_id, event_id);
+
+
+--
+-- Name: audit_by_other_actor; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX audit_by_other_actor ON public.audit USING btree (app_id, actor, event_id) WHERE (actor <> 'user'::text);
 
 
 --

@@ -56,7 +56,7 @@ import Testing
     for (place, index) in [
       (AuditPlace(app: Self.app), "audit_by_app"),
       (AuditPlace(app: Self.app, action: "rare"), "audit_by_action"),
-      (AuditPlace(app: Self.app, actor: "operator"), "audit_by_actor"),
+      (AuditPlace(app: Self.app, actor: "operator"), "audit_by_other_actor"),
       (AuditPlace(subject: Self.user), "audit_pkey"),
     ] {
       let composer = AuditComposer(AuditFilter(), [place, place], order, after: nil)

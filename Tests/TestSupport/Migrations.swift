@@ -19,7 +19,10 @@ enum Migrations {
         let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
         let start = text.firstRange(of: "-- migrate: up")?.upperBound ?? text.startIndex
         let end = text.firstRange(of: "-- migrate: down")?.lowerBound ?? text.endIndex
-        return String(text[start..<end])
+        let part = String(text[start..<end])
+        // All of them run in one transaction here.
+        return text.contains("-- migrate: no transaction")
+          ? part.replacing("concurrently", with: "") : part
       }
       .joined(separator: "\n")
   }

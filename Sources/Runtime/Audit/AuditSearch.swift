@@ -45,6 +45,11 @@ package enum ActorPattern: Sendable, Equatable {
   /// The actors that are the word alone, or begin with it and a colon.
   case kind(String)
 
+  /// Users themselves, who cause most events.
+  ///
+  /// Their index is that of the app.
+  static let users = ActorPattern.one("user")
+
   /// Parses `user`, `client:ID` or `operator`; nil for a text that is no actor.
   package init?(_ text: String) {
     guard (1...100).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
@@ -176,13 +181,13 @@ extension AuditFilter {
   /// The index that finds the events of an app.
   fileprivate var index: Index {
     if let action, action != .beginning("") { return .action }
-    return actor == nil ? .app : .actor
+    return actor == nil || actor == .users ? .app : .actor
   }
 
   /// Whether conditions remain that no index serves.
   fileprivate var needsScan: Bool {
     session != nil || request != nil || network != nil || (index == .action && actor != nil)
-      || (user != nil && index != .app)
+      || (user != nil && index != .app) || actor == .users
   }
 }
 
@@ -300,6 +305,8 @@ struct AuditComposer {
       append(" and e.app_id = ", place.app?.text, to: &search)
       append(" and e.action = ", place.action, to: &search)
       append(" and e.actor = ", place.actor, to: &search)
+      // The condition of the index.
+      if place.actor != nil { search.append(" and e.actor <> 'user'") }
       appendOrder(to: &search, count)
       search.append(")")
     }
@@ -340,7 +347,7 @@ extension AuditLogQueries {
 
   /// Returns the first actor of an app after one of them, among those with a start.
   ///
-  /// Served by `audit_by_actor`.
+  /// Served by `audit_by_other_actor`.
   /// - Parameter 2: the start.
   /// - Parameter 3: the actor before; empty for the first one.
   static let nextActor = Statement<String, AppID, String, String>(
@@ -348,6 +355,7 @@ extension AuditLogQueries {
     """
     select actor from audit
     where app_id = $1 and actor >= $2 and actor > $3 and actor < $2 || chr(1114111)
+      and actor <> 'user'
     order by actor limit 1
     """)
 }

@@ -81,13 +81,13 @@ extension Audit {
 extension EventQueries {
   /// Returns a row if an actor has an event since a second, whose id has this end.
   ///
-  /// Served by `audit_by_actor`, or by the primary key.
+  /// Served by `audit_by_other_actor`, or by the primary key.
   static let recorded = Statement<EventID, String, AppID, String, String, String>(
     "events.recorded",
     """
     select event_id from audit
     where user_id = $1 and app_id = $2 and actor = $3 and event_id >= $4
-      and right(event_id, 16) = $5
+      and right(event_id, 16) = $5 and actor <> 'user'
     limit 1
     """)
 
