@@ -31,7 +31,7 @@ package import Tenancy
   package let servingReadiness: ReadinessCheck
   private let readiness: ReadinessCheck
 
-  package init(_ configuration: Configuration, isLarge: Bool) {
+  package init(_ configuration: Configuration, isLarge: Bool, writers: Int? = nil) {
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossier")
     settings.pooler = configuration.pooler
     if isLarge {
@@ -40,6 +40,7 @@ package import Tenancy
       settings.largeTimeout = .seconds(60)
       settings.lockTimeout = max(.seconds(10), configuration.lockTimeout)
     }
+    if let writers { settings.writeConnections = writers }
     database = Database(settings)
     database.start()
     let pool = BlockingPool(name: "files", threads: 1, waiting: 1)
@@ -230,12 +231,13 @@ extension ConfigurationOptions {
   ///   - asJSON: whether to print JSON instead of a table.
   ///   - person: the name of the person who runs the command; nil for the user of the system.
   ///   - isLarge: whether the command changes much at once. The database then allows it a minute.
+  ///   - writers: the number of connections for writes; nil for the default.
   ///   - lacksKey: whether secrets may be encrypted with a master key other than the given one.
   ///   - signals: the signals that the command handles itself.
   ///   - body: the command.
   package func run(
-    asJSON: Bool, as person: String? = nil, isLarge: Bool = false, lacksKey: Bool = false,
-    signals: [Int32] = [], _ body: @escaping CommandBody
+    asJSON: Bool, as person: String? = nil, isLarge: Bool = false, writers: Int? = nil,
+    lacksKey: Bool = false, signals: [Int32] = [], _ body: @escaping CommandBody
   ) -> Never {
     let configuration: Configuration
     do throws(ConfigurationError) {
@@ -246,7 +248,7 @@ extension ConfigurationOptions {
     EventLoop.task {
       // Blocked before any other thread exists, since it could receive the signals.
       Signals.block(signals)
-      let context = CommandContext(configuration, isLarge: isLarge)
+      let context = CommandContext(configuration, isLarge: isLarge, writers: writers)
       do throws(CommandFailure) {
         try await context.requireReadiness(lacksKey: lacksKey)
         try await context.identify(as: person)

@@ -28,8 +28,10 @@ package struct CommonOptions: ParsableArguments {
   package var person: String?
 
   /// Runs `body` on the loop, prints its output and ends the process.
-  package func run(isLarge: Bool = false, _ body: @escaping CommandBody) -> Never {
-    settings.run(asJSON: output.isJSON, as: person, isLarge: isLarge, body)
+  package func run(
+    isLarge: Bool = false, writers: Int? = nil, _ body: @escaping CommandBody
+  ) -> Never {
+    settings.run(asJSON: output.isJSON, as: person, isLarge: isLarge, writers: writers, body)
   }
 
   /// Sends a request, prints the response and ends the process.

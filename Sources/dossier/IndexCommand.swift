@@ -18,7 +18,8 @@ struct IndexCommand: ParsableCommand {
       abstract: "Creates a search index, and fills it from the stored documents.",
       discussion: """
         Users can be searched by the path when the command has ended. If it is interrupted, run it \
-        again: it continues.
+        again: it continues. Requests go on meanwhile. More connections are faster, and leave less of \
+        PostgreSQL to requests.
 
         Attributes:
           kind  the type of the values: text (the default), number or boolean; no others are found
@@ -31,6 +32,8 @@ struct IndexCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("Attributes.", valueName: "attribute=value"))
     var attributes: [NamedValue] = []
 
+    @OptionGroup var work: IndexWorkOptions
+
     func validate() throws {
       guard attributes.allSatisfy({ $0.name == "kind" }) else {
         throw ValidationError("An index has the attribute kind only, such as kind=number.")
@@ -38,13 +41,13 @@ struct IndexCommand: ParsableCommand {
     }
 
     func run() throws {
-      options.common.run { context async throws(CommandFailure) in
+      options.common.run(writers: work.connections) { context async throws(CommandFailure) in
         let app = try await context.record(of: options.app)
         let kind = attributes.last?.value ?? "text"
         let index = try await context.run { context async throws(Failure) in
           try await SearchIndexes.add(path, kind: kind, to: app.id, context)
         }
-        try await context.finish(index, "users")
+        try await context.finish(index, of: options.app, by: work)
         return CommandOutput([
           "app": .string(app.name), "path": .string(index.path), "kind": .string(kind),
           "state": "ready",
@@ -67,12 +70,13 @@ struct IndexCommand: ParsableCommand {
       abstract: "Deletes a search index. Documents are not changed.")
     @OptionGroup var options: AppOptions
     @OptionGroup var confirmation: Confirmation
+    @OptionGroup var work: IndexWorkOptions
 
     @Argument(help: "The path, as in a filter.")
     var path: String
 
     func run() throws {
-      options.common.run { context async throws(CommandFailure) in
+      options.common.run(writers: work.connections) { context async throws(CommandFailure) in
         let app = try await context.record(of: options.app)
         let index = try await context.run { context async throws(Failure) in
           try await SearchIndexes.index(on: path, of: app.id, context)
@@ -82,23 +86,52 @@ struct IndexCommand: ParsableCommand {
           try await SearchIndexes.remove(index.id, from: app.id, context)
           return try await SearchIndexes.all(of: app.id, context).filter { $0.id == index.id }
         }
-        for index in indexes { try await context.finish(index, "values") }
+        for index in indexes { try await context.finish(index, of: options.app, by: work) }
         return CommandOutput(["app": .string(app.name), "path": .string(path)])
       }
     }
   }
 }
 
+/// The options of commands that work on all values of an index.
+struct IndexWorkOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The ranges of users to work on at once.", valueName: "number"))
+  var connections = 2
+
+  func validate() throws {
+    guard (1...16).contains(connections) else {
+      throw ValidationError("--connections must be from 1 to 16.")
+    }
+  }
+}
+
 extension CommandContext {
   /// Completes the work on an index and prints progress.
-  fileprivate func finish(_ index: SearchIndex, _ what: String) async throws(CommandFailure) {
+  fileprivate func finish(
+    _ index: SearchIndex, of app: String?, by options: IndexWorkOptions
+  ) async throws(CommandFailure) {
+    let total = try await run(in: app) { context async throws(Failure) in
+      try await UserSearch.total(of: nil, context)
+    }
+    let all = "of \(total.precision == .exact ? "" : "about ")\(total.count) users"
+    let line = ProgressLine()
     try await run { context async throws(Failure) in
-      var shown = 0
-      try await SearchIndexes.finish(index, in: context.database) { done in
-        guard done - shown >= 50_000 else { return }
-        shown = done
-        say("\(done) \(what)")
+      try await SearchIndexes.finish(
+        index, connections: options.connections, in: context.database
+      ) { done in
+        line.update(rows: done.ownUsers, "\(done.phase.words) \(done.users) \(all)")
       }
+    }
+    line.clear()
+  }
+}
+
+extension SearchIndexPhase {
+  fileprivate var words: String {
+    switch self {
+    case .fill: "indexed"
+    case .check: "checked"
+    case .clear: "removed the values of"
     }
   }
 }

@@ -20,9 +20,11 @@ import Testing
     """,
     "Pages of keys ask all shards on purpose, so that the commands of operators change rows by key.":
       """
-    apps.users apps.subjects apps.events rate_limits.page stored_addresses.page search_indexes.texts
-    search_indexes.numbers search_indexes.booleans search_indexes.others
+    apps.users apps.subjects apps.events rate_limits.page stored_addresses.page
     reencryption.mails reencryption.job_parts reencryption.factors reencryption.tokens reencryption.merges reencryption.older_keys reencryption.older_recovery_codes
+    """,
+    "Work on a search index asks all shards on purpose, a range of users at a time.": """
+    search_indexes.fill search_indexes.differing search_indexes.clear
     """,
     "Pages of expired and unused rows ask all shards on purpose; each row is deleted by its key.":
       """

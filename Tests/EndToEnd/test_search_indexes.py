@@ -253,6 +253,48 @@ class Indexes(SearchCase):
         self.assertIn("At byte 8", self.cli("user", "list", "--filter", "email = 7", status=12))
         self.assertEqual(self.cli("user", "list", "--filter", "blocked = true"), [])
 
+    def test_an_interrupted_build_continues_on_several_connections(self):
+        self.site.sql("""
+            insert into apps (app_id, name) values (new_object_id(), 'built');
+            insert into users (user_id, app_id, anonymous)
+            select 'b' || lpad(to_hex(g), 23, '0'), app_id, true
+            from apps, generate_series(1, 9000) g where name = 'built';
+            insert into documents (user_id, kind, body, version)
+            select user_id, 'metadata', jsonb_build_object('rank', g), 1
+            from users u join generate_series(1, 9000) g
+              on u.user_id = 'b' || lpad(to_hex(g), 23, '0')""")
+        words = ["index", "create", "metadata.rank", "kind=number", "--app", "built"]
+        state = ("select state || ' ' || phase || ' ' || finished_users || ' ' || cardinality(open_ranges)"
+                 " from search_indexes where path = '{rank}'")
+        # The first range waits for the lock of its first user.
+        blocker = subprocess.Popen(
+            [TOOLS / "psql", "-h", self.site.folder, "-U", "owner", "-d", "dossier", "-c",
+             "begin; select 1 from users where user_id = 'b' || lpad('1', 23, '0') for update; "
+             "select pg_sleep(100001)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: self.site.sql(
+                "select count(*) from pg_stat_activity where query like '%pg_sleep(100001)' "
+                "and pid <> pg_backend_pid() and wait_event = 'PgSleep'") == "1", what="the lock")
+            build = subprocess.Popen(
+                [BUILD / "dossier", *words, "--connections", "2"], env=self.site.environment,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            wait_until(lambda: self.site.sql(state) == "building fill 7000 1", what="the other ranges")
+            build.kill()
+            build.communicate()
+        finally:
+            self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity "
+                          "where query like '%pg_sleep(100001)' and pid <> pg_backend_pid()")
+            blocker.wait()
+        self.assertEqual(self.cli(*words, "--connections", "4")["state"], "ready")
+        self.assertEqual(self.site.sql(state), "ready check 9000 0")
+        self.assertEqual(self.site.sql(
+            "select count(*) || ' ' || sum(number_value) from search_values where user_id like 'b%'"),
+            "9000 40504500")
+        self.assertIn("1 to 16", self.cli(*words, "--connections", "0", status=64))
+        self.cli("index", "delete", "metadata.rank", "--app", "built", "--yes", "--connections", "3")
+        self.assertEqual(self.site.sql(
+            "select count(*) from search_values where user_id like 'b%'"), "0")
+
     def test_a_search_that_takes_too_long_is_ended_and_delays_no_profile(self):
         lock = subprocess.Popen(
             [TOOLS / "psql", "-h", self.site.folder, "-U", "owner", "-d", "dossier",

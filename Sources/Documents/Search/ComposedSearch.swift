@@ -343,11 +343,28 @@ enum SearchValues {
 }
 
 extension SQL {
-  /// The condition that the document `d` has a list inside the path of the index `i`.
-  fileprivate static let isInsideList: SQL = """
-    exists (select 1 from generate_series(1, cardinality(i.path) - 1) length
-          where jsonb_typeof(d.body #> i.path[1:length]) = 'array')
+  /// The condition that the document `d` has a list inside a path.
+  static func isInsideList(_ path: SQL) -> SQL {
     """
+    exists (select 1 from generate_series(1, cardinality(\(path)) - 1) length
+          where jsonb_typeof(d.body #> (\(path))[1:length]) = 'array')
+    """
+  }
+
+  /// Returns a join with the value of the document `d` at a path: `f` has its type, and `n` the
+  /// columns of `search_values`.
+  static func indexed(_ path: SQL, _ kind: SQL) -> SQL {
+    """
+    cross join lateral (
+      select d.body #> \(path) as value, jsonb_typeof(d.body #> \(path)) as type) f
+    cross join lateral (
+      select case when \(kind) = 'text' and f.type = 'string' then left(f.value #>> '{}', 256) end
+          as text_value,
+        case when \(kind) = 'number' and f.type = 'number' then f.value::numeric end as number_value,
+        case when \(kind) = 'boolean' and f.type = 'boolean' then f.value::boolean end
+          as boolean_value) n
+    """
+  }
 }
 
 package enum SearchValueQueries {
@@ -388,15 +405,9 @@ package enum SearchValueQueries {
     select d.user_id, i.index_id, n.text_value, n.number_value, n.boolean_value
     from documents d
     cross join jsonb_to_recordset($3::jsonb) as i (index_id text, path text[], kind text)
-    cross join lateral (
-      select d.body #> i.path as value, jsonb_typeof(d.body #> i.path) as type) f
-    cross join lateral (
-      select case when i.kind = 'text' and f.type = 'string' then left(f.value #>> '{}', 256) end
-          as text_value,
-        case when i.kind = 'number' and f.type = 'number' then f.value::numeric end as number_value,
-        case when i.kind = 'boolean' and f.type = 'boolean' then f.value::boolean end
-          as boolean_value) n
-    where d.user_id = $1 and d.kind = $2 and (f.type <> 'null' or \(.isInsideList)) and not exists (
+    \(.indexed("i.path", "i.kind"))
+    where d.user_id = $1 and d.kind = $2
+      and (f.type <> 'null' or \(.isInsideList("i.path"))) and not exists (
       select 1 from search_values v
       where v.user_id = $1 and v.index_id = i.index_id
         and v.text_value is not distinct from n.text_value
@@ -414,6 +425,6 @@ package enum SearchValueQueries {
     using documents d, jsonb_to_recordset($3::jsonb) as i (index_id text, path text[])
     where v.user_id = $1 and d.user_id = $1 and d.kind = $2 and v.index_id = i.index_id
       and coalesce(jsonb_typeof(d.body #> i.path), 'null') = 'null'
-      and not \(.isInsideList)
+      and not \(.isInsideList("i.path"))
     """)
 }
