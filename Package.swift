@@ -535,9 +535,11 @@ let package = Package(
       ],
       swiftSettings: domain
     ),
+    // One file with the programs dossier, dossierd, dossier-migrate and dossier-streams; see `Program`.
     .executableTarget(
       name: "dossier",
       dependencies: [
+        "dossierd", "dossier-migrate", "dossier-streams",
         "CommandKit", "Federation", "LogStreams", "Webhooks",
         "DeploymentFiles", "Records", "Permissions",
         "Administration",
@@ -551,7 +553,7 @@ let package = Package(
       ],
       swiftSettings: domain
     ),
-    .executableTarget(
+    .target(
       name: "dossierd",
       dependencies: [
         "Events", "LogStreams", "Webhooks",
@@ -574,7 +576,7 @@ let package = Package(
       ],
       swiftSettings: domain
     ),
-    .executableTarget(
+    .target(
       name: "dossier-migrate",
       dependencies: [
         "Configuration", "Distribution", "EventLoop", "Migrations", "Postgres",
@@ -582,7 +584,7 @@ let package = Package(
       ],
       swiftSettings: domain
     ),
-    .executableTarget(
+    .target(
       name: "dossier-streams",
       dependencies: [
         "Configuration", "EventLoop", "JSON", "Postgres", "Streams",
@@ -618,7 +620,7 @@ let package = Package(
       swiftSettings: tests
     ),
     .testTarget(
-      name: "MigrationsTests", dependencies: ["Migrations", "TestSupport", "dossier-migrate"],
+      name: "MigrationsTests", dependencies: ["Migrations", "TestSupport", "dossier"],
       exclude: ["dumps"], swiftSettings: tests
     ),
     .testTarget(

@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 import Configuration
 import EventLoop
 import FoundationEssentials
@@ -7,8 +7,8 @@ import Migrations
 import Postgres
 
 /// The command that changes the schema.
-@main struct DossierMigrate: ParsableCommand {
-  static let configuration = CommandConfiguration(
+package struct DossierMigrate: ParsableCommand {
+  package static let configuration = CommandConfiguration(
     commandName: "dossier-migrate",
     abstract: "Brings a database's schema to a version.",
     discussion: """
@@ -24,6 +24,8 @@ import Postgres
       Dump.self, Distribute.self,
     ]
   )
+
+  package init() {}
 }
 
 /// The options of all commands.

@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 import Configuration
 import EventLoop
 import Glibc
@@ -7,8 +7,8 @@ import Postgres
 import Streams
 
 /// The program that holds the streams of changes of users' pages.
-@main struct DossierStreams: ParsableCommand {
-  static let configuration = CommandConfiguration(
+package struct DossierStreams: ParsableCommand {
+  package static let configuration = CommandConfiguration(
     commandName: "dossier-streams",
     abstract: "Holds the streams of changes that pages of users receive.",
     discussion: """
@@ -21,7 +21,9 @@ import Streams
   )
   @OptionGroup var options: ConfigurationOptions
 
-  func run() throws {
+  package init() {}
+
+  package func run() throws {
     ProcessHardening.keep()
     do {
       let configuration = try Configuration(options.values, serves: false)

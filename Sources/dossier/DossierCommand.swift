@@ -11,7 +11,7 @@ import LogStreams
 import Webhooks
 
 /// The command line for the operators of a deployment.
-@main struct DossierCommand: ParsableCommand {
+struct DossierCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dossier",
     abstract: "Administers apps, clients, APIs, issuers, keys, indexes, schemas, users and mail.",

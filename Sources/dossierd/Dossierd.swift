@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 import Configuration
 import EventLoop
 import Glibc
@@ -8,9 +8,9 @@ import ReferenceData
 import Tenancy
 import WireKit
 
-@main
-struct Dossierd: ParsableCommand {
-  static let configuration = CommandConfiguration(
+/// The command of the server.
+package struct Dossierd: ParsableCommand {
+  package static let configuration = CommandConfiguration(
     commandName: "dossierd",
     abstract: "The server of Dossier: FastCGI workers for nginx.",
     version: Version.text,
@@ -21,6 +21,8 @@ struct Dossierd: ParsableCommand {
     ],
     defaultSubcommand: Run.self
   )
+
+  package init() {}
 }
 
 extension ConfigurationOptions {

@@ -27,9 +27,11 @@ enum OwnProgram {
     return String(cString: folder)
   }
 
+  /// The link beside the file of this process, which also contains the other programs.
   private static var resolved: String {
     var buffer = [CChar](repeating: 0, count: 4_096)
     let count = max(0, readlink("/proc/self/exe", &buffer, buffer.count))
-    return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let file = String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return file.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/dossierd"
   }
 }

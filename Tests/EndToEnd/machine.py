@@ -46,6 +46,8 @@ def functions(script, *arguments, **options):
         text=True, stdout=subprocess.PIPE, env=FOREIGN, **options)
 
 
+# A build makes one file of programs, without the links of its other names.
+functions('link_programs "$programs"', check=True)
 # As what deploy/up starts dossierd; no words when that is who runs the tests.
 SERVER_USER = functions("server_user", check=True).stdout.strip()
 AS_SERVER = functions("as_server", check=True).stdout.split()

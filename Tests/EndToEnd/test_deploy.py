@@ -177,7 +177,7 @@ class Deploy(Case):
             self.assertEqual(functions('running "$1" "$2"', file, program).returncode, code)
 
     def test_a_build_is_reported_only_if_something_is_built(self):
-        products = ["dossierd", "dossier"]
+        products = ["dossier-pictures", "dossier"]
         targets = ", ".join(f'.executableTarget(name: "{name}")' for name in products)
         (self.data / "Package.swift").write_text(
             "// swift-tools-version:6.0\nimport PackageDescription\n"
@@ -193,6 +193,9 @@ class Deploy(Case):
             return run.stderr.count("building")
 
         self.assertEqual([builds("debug"), builds("debug"), builds("release")], [1, 0, 1])
+        # The file runs as other programs by the names of links.
+        for name in ["dossierd", "dossier-migrate", "dossier-streams"]:
+            self.assertEqual(os.readlink(self.data / ".build/release" / name), "dossier")
         # The first goes on where `swift build` has ended, and the other needs no toolchain.
         libraries = {name: subprocess.run(["ldd", self.data / ".build" / name / "dossier"], capture_output=True,
                                           text=True, check=True).stdout for name in ["debug", "release"]}

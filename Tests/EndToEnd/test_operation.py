@@ -27,6 +27,23 @@ def dossierd(*arguments, stdin=subprocess.DEVNULL, board=False, **environment):
             env={"PATH": os.environ["PATH"], **TEXTS, **environment})
 
 
+class Programs(unittest.TestCase):
+    """One file has several programs, and its name says which of them runs."""
+
+    def test_each_name_is_a_program_and_others_are_refused(self):
+        names = ["dossier", "dossierd", "dossier-migrate", "dossier-streams"]
+        for name in names:
+            run = subprocess.run([BUILD / name, "--help"], capture_output=True, text=True, check=True)
+            self.assertRegex(run.stdout, rf"(?m)^USAGE: {name} ")
+        self.assertEqual({os.path.realpath(BUILD / name) for name in names}, {os.path.realpath(BUILD / "dossier")})
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/dossier-server"
+            os.symlink(BUILD / "dossierd", path)
+            run = subprocess.run([path, "--help"], capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stdout), (64, ""))
+        self.assertIn("as dossier, dossierd, dossier-migrate or dossier-streams, not as dossier-server", run.stderr)
+
+
 class Documentation(unittest.TestCase):
     def test_the_readme_is_short_and_copies_no_generated_table(self):
         readme = (ROOT / "README.md").read_text()

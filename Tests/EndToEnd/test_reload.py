@@ -25,7 +25,7 @@ class Reload(unittest.TestCase):
         self.settings = self.folder / "dossier.conf"
         self.settings.write_text("log = requests\n")
         # Releases are often installed behind a link.
-        self.program = self.folder / "current"
+        self.program = self.folder / "dossierd"
         self.point_to(BUILD / "dossierd")
         self.site = Deployment(
             program=self.program, arguments=["--config", str(self.settings)])
@@ -226,7 +226,8 @@ class Reload(unittest.TestCase):
             self.assert_only(before)
 
     def test_a_taken_control_socket_does_not_prevent_serving(self):
-        thief = self.folder / "thief"
+        (self.folder / "thief").mkdir()
+        thief = self.folder / "thief/dossierd"
         thief.write_text(
             "#!/usr/bin/python3\n"
             "import os, socket, sys\n"
@@ -239,6 +240,14 @@ class Reload(unittest.TestCase):
         site = Deployment(program=thief)
         self.addCleanup(site.stop)
         self.assertTrue(any("will not reach this" in line for line in site.messages()))
+        self.assertEqual(site.get("/healthz").status, 200)
+
+    def test_workers_start_if_the_name_of_the_program_has_no_folder(self):
+        unnamed = self.folder / "unnamed"
+        unnamed.write_text(f'#!/bin/bash\nPATH=/nowhere exec -a dossierd {BUILD}/dossier "$@"\n')
+        unnamed.chmod(0o755)
+        site = Deployment(program=unnamed)
+        self.addCleanup(site.stop)
         self.assertEqual(site.get("/healthz").status, 200)
 
     def test_an_old_supervisor_does_not_remove_the_sockets_of_a_new_one(self):

@@ -145,7 +145,7 @@ import Testing
   @Test func `the database can be set by the environment or a file`() async throws {
     let place = try await Workspace(threeFiles)
     try place.write("conninfo", place.conninfo + "\n")
-    let tool = try Workspace.command
+    let tool = Workspace.command
     for (name, value) in [("", place.conninfo), ("_FILE", "\(place.folder)/conninfo")] {
       let program = try TestProgram(
         tool, ["status", "--migrations", place.folder],

@@ -33,13 +33,16 @@ final class Workspace: Sendable {
 
   func remove(_ name: String) { unlink("\(folder)/\(name)") }
 
-  /// The path of the command: it is built beside the tests.
-  static var command: String {
-    get throws {
-      let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-      return "/" + own.split(separator: "/").dropLast().joined(separator: "/") + "/dossier-migrate"
-    }
-  }
+  /// The path of the command, a link to the programs that are built beside the tests.
+  static let command: String = {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    let folder = own.split(separator: "/").dropLast().map { "/\($0)" }.joined()
+    let path = "\(folder)/dossier-migrate"
+    // Tests of another process may use the link that is there.
+    symlink("dossier", "\(path).\(getpid())")
+    rename("\(path).\(getpid())", path)
+    return path
+  }()
 
   /// Starts the command.
   func start(_ words: [String]) throws -> TestProgram {

@@ -6,9 +6,8 @@ import pathlib
 import re
 import subprocess
 
+from machine import functions
 from writing import ROOT
-
-PRODUCTS = ["dossierd", "dossier", "dossier-migrate", "dossier-pictures"]
 
 
 def git(*words):
@@ -72,8 +71,13 @@ class OlderVersion:
                 ["git", "-c", f"safe.directory={ROOT}", "archive", commit], cwd=ROOT, check=True,
                 capture_output=True).stdout
             subprocess.run(["tar", "-x"], cwd=self.folder, input=archive, check=True)
-        for product in PRODUCTS:
+        # Earlier versions had a file for each program.
+        manifest = (self.folder / "Package.swift").read_text()
+        products = re.findall(r'\.executableTarget\(\s*name: "(dossier(?!-fuzz)[\w-]*)"', manifest)
+        for product in products:
             # Exits at once if the product is built.
             subprocess.run(
                 ["swift", "build", "--product", product], cwd=self.folder, check=True,
                 stdout=subprocess.DEVNULL)
+        if "dossierd" not in products:
+            functions('link_programs "$1"', self.programs, check=True)

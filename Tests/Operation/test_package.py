@@ -25,6 +25,13 @@ class Package(unittest.TestCase):
     def test_the_package_is_installed_runs_and_is_removed(self):
         # Neither the toolchain nor Swift's runtime is installed.
         self.assertEqual(self.inside("find / -xdev -name 'libswift*' -not -path '/proc/*'"), "")
+        package, = self.root.glob("root/dossier_*.deb")
+        self.assertLess(package.stat().st_size, 20_000_000)
+        self.assertLess(int(self.inside("dpkg-query -W -f '${Installed-Size}' dossier")), 60_000)
+        # One file has all programs, except for the decoder of pictures.
+        for program in ["dossierd", "dossier-migrate", "dossier-streams"]:
+            self.assertEqual(self.inside(f"readlink /usr/lib/dossier/{program}"), "dossier\n")
+            self.assertRegex(self.inside(f"/usr/lib/dossier/{program} --version"), r"^\d+\.\d+\.\d+\n$")
         for program in ["dossierd", "dossier", "dossier-migrate"]:
             self.assertIn("USAGE: ", self.inside(f"{program} --help"))
             for path in [f"bash-completion/completions/{program}",
