@@ -56,8 +56,19 @@ let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration:
 let domain = isTested ? house + unoptimized : house
 let tests = house + unoptimized
 
-/// Takes two thirds of the time of the default linker; programs and tests are linked after each change.
-let linker = LinkerSetting.unsafeFlags(["-use-ld=lld"], .when(configuration: .debug))
+/// Takes a third of the time of the default linker; programs and tests are linked after each change.
+let linker: [LinkerSetting] = fuzzer == nil ? [.unsafeFlags(["-use-ld=lld"])] : []
+
+/// For programs: each process takes 2 MB less.
+///
+/// They leave out the names of all functions, which no library looks up, and pack relocations.
+let program =
+  linker + [
+    .unsafeFlags(
+      ["--no-export-dynamic", "-z", "pack-relative-relocs"].flatMap { ["-Xlinker", $0] },
+      .when(configuration: .release)
+    )
+  ]
 
 let package = Package(
   name: "dossier",
@@ -81,7 +92,7 @@ let package = Package(
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
-    .target(name: "Encoding", swiftSettings: house, linkerSettings: [linker]),
+    .target(name: "Encoding", swiftSettings: house, linkerSettings: linker),
     .target(
       name: "EventLoop",
       dependencies: [
@@ -186,7 +197,7 @@ let package = Package(
     .executableTarget(
       name: "dossier-pictures",
       dependencies: ["CHEIF", "CLCMS", "CLinux", "CSeccomp", "CVips", "PictureContract"],
-      swiftSettings: pointers
+      swiftSettings: pointers, linkerSettings: program
     ),
     .target(
       name: "Runtime",
@@ -551,7 +562,7 @@ let package = Package(
         "Encoding", "Outbound", "PasswordHashes", "Postgres", "ReferenceData", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: domain
+      swiftSettings: domain, linkerSettings: program
     ),
     .target(
       name: "dossierd",

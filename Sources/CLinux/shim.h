@@ -1,5 +1,5 @@
 #pragma once
-// Linux functions that Glibc's module omits: descriptors for events, signals and processes.
+// Linux functions that Glibc's module omits: descriptors for events, signals, processes and memory.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/prctl.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
