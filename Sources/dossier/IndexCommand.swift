@@ -1,6 +1,7 @@
 import CommandKit
 import ArgumentParser
 import Documents
+import EventLoop
 import Runtime
 import HTTP
 import JSON
@@ -114,16 +115,33 @@ extension CommandContext {
       try await UserSearch.total(of: nil, context)
     }
     let all = "of \(total.precision == .exact ? "" : "about ")\(total.count) users"
-    let line = ProgressLine()
+    let lines = PhaseLines()
     try await run { context async throws(Failure) in
       try await SearchIndexes.finish(
         index, connections: options.connections, in: context.database
       ) { done in
-        line.update(rows: done.ownUsers, "\(done.phase.words) \(done.users) \(all)")
+        lines.update(done, "\(done.phase.words) \(done.users) \(all)")
       }
     }
-    line.clear()
+    lines.clear()
   }
+}
+
+/// The progress of each phase, with a rate of its own.
+@EventLoop private final class PhaseLines {
+  private var phase: SearchIndexPhase?
+  private var line = ProgressLine()
+
+  func update(_ done: SearchIndexProgress, _ words: String) {
+    if done.phase != phase {
+      line.clear()
+      line = ProgressLine()
+      phase = done.phase
+    }
+    line.update(rows: done.ownUsers, words)
+  }
+
+  func clear() { line.clear() }
 }
 
 extension SearchIndexPhase {

@@ -119,6 +119,7 @@ struct DistributeTests {
       -- migrate: up
       alter table users add extra text not null default '';
       create index users_by_extra on users (app_id, extra);
+      alter table users set (fillfactor = 70);
       create table extras (
         user_id text collate "C" not null,
         extra text not null,
@@ -135,11 +136,22 @@ struct DistributeTests {
         foreign key (user_id) references users on delete cascade;
       -- migrate: down
       drop table extras;
+      alter table users set (fillfactor = 90);
       alter table users drop extra;
+      """)
+    try space.write(
+      "9001_later_index.sql",
+      """
+      -- migrate: no transaction
+      -- migrate: up
+      create index concurrently users_by_part on users (app_id, email) where email is not null;
+      -- migrate: down
+      drop index concurrently users_by_part;
       """)
     try await space.run("up")
     try await space.run("verify")
     #expect(try await space.sql("\(tables)('extras')") == "1")
+    try await space.run("down")
     try await space.run("down")
     try await space.run("verify")
   }

@@ -49,6 +49,7 @@ import Runtime
   }
 
   private func run(_ work: IndexWork) async throws(DatabaseError) {
+    ownUsers = 0
     let tasks = (0..<connections).map { _ in
       EventLoop.task { [self] in await runRanges(of: work) }
     }
@@ -60,7 +61,7 @@ import Runtime
     if let failure { throw failure }
     // All ranges are begun. The processes that have begun the rest may have been killed.
     for range in try await database.write(IndexBuildQueries.open, index.id, work.phase.rawValue) {
-      try await run(range, work)
+      try await run(try await users(of: range, work.app)[...], work)
       try await finish(range, work)
     }
     let end =
@@ -80,8 +81,8 @@ import Runtime
           try await claim(work)
         }
         guard let range else { return nil }
-        try await run(range, work)
-        try await finish(range, work)
+        try await run(range.users[...], work)
+        try await finish(range.range, work)
       }
       return nil
     } catch {
@@ -91,63 +92,80 @@ import Runtime
   }
 
   /// Begins the next range; returns nil if all are begun.
-  private func claim(_ work: IndexWork) async throws(DatabaseError) -> IndexRange? {
+  private func claim(
+    _ work: IndexWork
+  ) async throws(DatabaseError) -> (range: IndexRange, users: [UserID])? {
     let phase = work.phase.rawValue
     while let place = try await database.write(IndexBuildQueries.place, index.id, phase).first {
       let count = size
       let users = try await database.write(IndexBuildQueries.users, work.app, place, count)
-      let isLast = users.count < count
-      let last = users.last?.text ?? place
-      let range = IndexRange(
-        after: place, through: isLast ? IndexRange.end : last, users: users.count
-      )
+      let next = users.count < count ? nil : users.last?.text
+      let range = IndexRange(after: place, through: next ?? IndexRange.end, users: users.count)
       let claimed = try await database.write(
-        IndexBuildQueries.claim, index.id, phase, place, isLast ? nil : last, range.text
+        IndexBuildQueries.claim, index.id, phase, place, next, range.text
       )
-      if !claimed.isEmpty { return range }
+      if !claimed.isEmpty { return (range, users) }
     }
     return nil
   }
 
-  /// Works on a range.
-  private func run(_ range: IndexRange, _ work: IndexWork) async throws(DatabaseError) {
-    do throws(DatabaseError) {
-      return try await runAtOnce(range, work)
-    } catch {
-      // Large documents take longer, and a request may have locked one of the users.
-      guard error.state == .queryCanceled || error.isConflict, range.users > 1 else { throw error }
-    }
-    let count = (range.users + 3) / 4
-    size = min(size, count)
+  /// Returns the users of a range.
+  private func users(of range: IndexRange, _ app: AppID) async throws(DatabaseError) -> [UserID] {
+    var found: [UserID] = []
     var place = range.after
-    while place != range.through {
-      let users = try await database.write(IndexBuildQueries.users, work.app, place, count)
-      var last = range.through
-      if users.count == count, let user = users.last?.text, user < last { last = user }
-      try await run(IndexRange(after: place, through: last, users: count), work)
+    while true {
+      let users = try await database.write(IndexBuildQueries.users, app, place, size)
+      found += users.prefix { $0.text <= range.through }
+      guard users.count == size, let last = users.last?.text, last < range.through else {
+        return found
+      }
       place = last
     }
   }
 
-  private func runAtOnce(_ range: IndexRange, _ work: IndexWork) async throws(DatabaseError) {
+  /// Works on users, all at once, or in parts if that fails.
+  private func run(_ users: ArraySlice<UserID>, _ work: IndexWork) async throws(DatabaseError) {
+    var attempt = 1
+    while true {
+      do throws(DatabaseError) {
+        return try await runAtOnce(users, work)
+      } catch {
+        // One of the users was deleted meanwhile.
+        if error.state == .foreignKeyViolation, attempt < 20 {
+          attempt += 1
+          continue
+        }
+        // Large documents take longer, and a request may have locked one of the users.
+        let isSlow = error.state == .queryCanceled || error.isConflict
+        guard isSlow, users.count > 1 else { throw error }
+      }
+      break
+    }
+    let count = (users.count + 3) / 4
+    size = min(size, count)
+    for start in stride(from: users.startIndex, to: users.endIndex, by: count) {
+      try await run(users[start..<min(start + count, users.endIndex)], work)
+    }
+  }
+
+  private func runAtOnce(
+    _ users: ArraySlice<UserID>, _ work: IndexWork
+  ) async throws(DatabaseError) {
+    let ids = TextArray(users.map(\.text))
     let path = TextArray(index.names)
     let kind = index.kind.rawValue
     switch work.phase {
     case .fill:
       _ = try await database.write(
-        IndexBuildQueries.fill, work.app, range.after, range.through, index.document, index.id,
-        path, kind
+        IndexBuildQueries.fill, ids, index.document, index.id, path, kind
       )
     case .check:
-      let users = try await database.write(
-        IndexBuildQueries.differing, work.app, range.after, range.through, index.document,
-        index.id, path, kind
+      let differing = try await database.write(
+        IndexBuildQueries.differing, ids, index.document, index.id, path, kind
       )
-      for user in users { try await correct(user) }
+      for user in differing { try await correct(user) }
     case .clear:
-      _ = try await database.write(
-        IndexBuildQueries.clear, index.id, range.after, range.through
-      )
+      _ = try await database.write(IndexBuildQueries.clear, ids, index.id)
     }
   }
 
@@ -177,7 +195,7 @@ package struct SearchIndexProgress: Sendable {
   package let phase: SearchIndexPhase
   /// The users who are finished in this phase, also by other processes.
   package let users: Int
-  /// The users whom this process has finished in all phases.
+  /// The users whom this process has finished in this phase.
   package let ownUsers: Int
 }
 
@@ -318,59 +336,51 @@ package enum IndexBuildQueries {
     returning finished_users
     """)
 
-  /// Adds the values of a range's documents, on all shards, unless the phase is over.
+  /// Adds the values of users' documents, on all shards, unless the phase is over.
   ///
   /// A value that a request has stored is newer, and stays. A document with a list inside the path
   /// has a row too: a member of its elements may match.
+  ///
+  /// The users are an array and no range, since the users of a small app are far apart.
   /// - Parameters:
-  ///   - 2: the user before the range.
-  ///   - 3: the last user of the range.
-  ///   - 6: the path of the index.
-  ///   - 7: the kind of its values.
-  static let fill = Statement<
-    NoRow, AppID, String, String, DocumentKind, IndexID, TextArray, String
-  >(
+  ///   - 4: the path of the index.
+  ///   - 5: the kind of its values.
+  static let fill = Statement<NoRow, TextArray, DocumentKind, IndexID, TextArray, String>(
     "search_indexes.fill",
     """
     insert into search_values (user_id, index_id, text_value, number_value, boolean_value)
-    select d.user_id, $5, n.text_value, n.number_value, n.boolean_value
-    from users u join documents d on d.user_id = u.user_id
-    \(.indexed("$6::text[]", "$7::text"))
-    where u.app_id = $1 and u.user_id > $2 and u.user_id <= $3
-      and d.user_id > $2 and d.user_id <= $3 and d.kind = $4
-      and (f.type <> 'null' or \(.isInsideList("$6::text[]")))
+    select d.user_id, $3, n.text_value, n.number_value, n.boolean_value
+    from documents d
+    \(.indexed("$4::text[]", "$5::text"))
+    where d.user_id = any ($1::text[]) and d.kind = $2
+      and (f.type <> 'null' or \(.isInsideList("$4::text[]")))
       and exists (
         select 1 from search_indexes i
-        where i.index_id = $5 and i.state = 'building' and i.phase = 'fill')
+        where i.index_id = $3 and i.state = 'building' and i.phase = 'fill')
     on conflict (user_id, index_id) do nothing
     """)
 
-  /// Returns the users of a range whose value is not that of their document, of all shards.
+  /// Returns the users whose value is not that of their document, of all shards.
   ///
   /// Its parameters are those of `fill`.
-  static let differing = Statement<
-    UserID, AppID, String, String, DocumentKind, IndexID, TextArray, String
-  >(
+  static let differing = Statement<UserID, TextArray, DocumentKind, IndexID, TextArray, String>(
     "search_indexes.differing",
     """
-    select u.user_id
-    from users u
-    left join documents d on d.user_id = u.user_id and d.kind = $4
-      and d.user_id > $2 and d.user_id <= $3
-    left join search_values v on v.user_id = u.user_id and v.index_id = $5
-      and v.user_id > $2 and v.user_id <= $3
-    \(.indexed("$6::text[]", "$7::text"))
-    where u.app_id = $1 and u.user_id > $2 and u.user_id <= $3
-      and (d.user_id is not null or v.user_id is not null)
+    select d.user_id
+    from documents d
+    left join search_values v on v.user_id = d.user_id and v.user_id = any ($1::text[])
+      and v.index_id = $3
+    \(.indexed("$4::text[]", "$5::text"))
+    where d.user_id = any ($1::text[]) and d.kind = $2
       and (v.user_id is not null, v.text_value, v.number_value, v.boolean_value) is distinct from (
-        coalesce(f.type, 'null') <> 'null' or \(.isInsideList("$6::text[]")),
+        f.type is not null and f.type <> 'null' or \(.isInsideList("$4::text[]")),
         n.text_value, n.number_value, n.boolean_value)
     """)
 
-  /// Deletes the values of a range, on all shards.
-  static let clear = Statement<NoRow, IndexID, String, String>(
+  /// Deletes the values of users, on all shards.
+  static let clear = Statement<NoRow, TextArray, IndexID>(
     "search_indexes.clear",
-    "delete from search_values where index_id = $1 and user_id > $2 and user_id <= $3"
+    "delete from search_values where user_id = any ($1::text[]) and index_id = $2"
   )
 
   /// Returns an index as `SearchValueQueries.indexes` does; no row unless it is being built.
