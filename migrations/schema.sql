@@ -320,6 +320,54 @@ COMMENT ON FUNCTION public.name_key(name text) IS 'Returns the form in which sea
 
 
 --
+-- Name: name_words(text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.name_words(app text, names text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN array_remove(array_remove(string_to_array(replace((' '::text || translate(names, '!"''()*,-./:;_`·‐–—’'::text, repeat(' '::text, 20))), ' '::text, ((' '::text || app) || ':'::text)), ' '::text), (app || ':'::text)), ''::text);
+
+
+--
+-- Name: FUNCTION name_words(app text, names text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.name_words(app text, names text) IS 'Returns the words of names that name_key has folded, each after the id of the app.';
+
+
+--
+-- Name: name_lexemes(text, text, text, text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.name_lexemes(app text, name text, given text, family text, nick text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN array_to_tsvector(public.name_words(app, (((COALESCE((public.name_key(name) || ' '::text), ''::text) || COALESCE((public.name_key(given) || ' '::text), ''::text)) || COALESCE((public.name_key(family) || ' '::text), ''::text)) || COALESCE(public.name_key(nick), ''::text))));
+
+
+--
+-- Name: FUNCTION name_lexemes(app text, name text, given text, family text, nick text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.name_lexemes(app text, name text, given text, family text, nick text) IS 'Returns the words of the names of a user of an app, as the index of words has them.';
+
+
+--
+-- Name: name_query(text, text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.name_query(app text, names text, suffix text) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN ((SELECT string_agg((((''''::text || replace(replace(word.word, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text) || name_query.suffix), ' & '::text) AS string_agg FROM unnest(public.name_words(name_query.app, public.name_key(name_query.names))) word(word)))::tsquery;
+
+
+--
+-- Name: FUNCTION name_query(app text, names text, suffix text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.name_query(app text, names text, suffix text) IS 'Returns the query for users that have all these words; with the suffix :* for their beginnings.';
+
+
+--
 -- Name: new_object_id(); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -4815,6 +4863,13 @@ CREATE INDEX users_by_given_name ON public.users USING btree (app_id, public.nam
 --
 
 CREATE INDEX users_by_name ON public.users USING btree (app_id, public.name_key(name) COLLATE "C", user_id) WHERE (name IS NOT NULL);
+
+
+--
+-- Name: users_by_name_words; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_name_words ON public.users USING gin (public.name_lexemes(app_id, name, given_name, family_name, nickname)) WITH (fastupdate=off) WHERE (COALESCE(name, given_name, family_name, nickname) IS NOT NULL);
 
 
 --

@@ -9,7 +9,7 @@ import Tenancy
 /// The objects of an app that a text finds: users, and by an id also sessions, devices, clients and
 /// events.
 ///
-/// An index finds each of them. Text inside a word is not searched.
+/// An index finds each of them. Each word of a name is found by its start.
 package struct AppSearch: Sendable {
   /// The most results of each kind.
   package static let most = 20
@@ -28,7 +28,7 @@ package struct AppSearch: Sendable {
   ///
   /// 24 hexadecimal digits are an id. `@example.com` is the domain of addresses. A text with an `@`
   /// is an address, or the start of one. Any other text is the start of an address, a name, or a
-  /// telephone number.
+  /// telephone number; or the starts of words of a user's names, in any order.
   /// - Parameters:
   ///   - text: the text, of at most `longest` bytes; an empty one finds nothing.
   ///   - context: the context of the app. Clients and events are found if the principal may read
@@ -49,7 +49,7 @@ package struct AppSearch: Sendable {
       try await found.add([(.email, .equal)], text, context)
       try await found.add([(.email, .beginsWith)], text, context)
     } else {
-      let members: [ProfileMember] = [.email, .name, .givenName, .familyName, .phone]
+      let members: [ProfileMember] = [.email, .name, .names, .phone]
       try await found.add(members.map { ($0, .beginsWith) }, text, context)
     }
     if UserID(text) == nil, let client = ClientID(text) {

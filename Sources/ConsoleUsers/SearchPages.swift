@@ -76,9 +76,9 @@ import WireKit
       let place = visit.app ?? "any app"
       page.body = [
         Part.empty(
-          "Nothing in \(place) has this id, or an address, name, given name, family name or phone "
-            + "number that starts so. Text inside a word is not searched. A family name is found if "
-            + "it is stored as one. Data such as a theme are on the page of each user.")
+          "Nothing in \(place) has this id, an address or phone number that starts so, or a name with "
+            + "these words or words that start so. Text inside a word is not searched. Data such as a "
+            + "theme are on the page of each user.")
       ]
     }
     if let app = visit.app, !isID, visit.right >= .support {

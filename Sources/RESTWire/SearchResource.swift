@@ -76,7 +76,7 @@ extension FoundClient {
 extension QueryParameter {
   fileprivate static let text = QueryParameter(
     name: "q",
-    says: "an id; an address or its start; @ and a domain; or the start of a name or a number",
+    says: "an id; an address or its start; @ and a domain; the start of a number; words of a name",
     shape: .text(0...AppSearch.longest).like("@example.org"))
 }
 

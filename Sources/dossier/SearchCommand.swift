@@ -8,8 +8,9 @@ struct SearchCommand: ParsableCommand {
     commandName: "search",
     abstract: "Finds users, sessions, devices, clients and events of an app by one text.",
     discussion: """
-      The text is an id, an address or its start, the start of a name or a telephone number, or a \
-      domain with an @ before it. It prints at most 20 of each kind. Text inside a word is not searched.
+      The text is an id, an address or its start, the start of a telephone number, words of a name or \
+      their starts, or a domain with an @ before it. It prints at most 20 of each kind. Text inside a \
+      word is not searched.
 
         dossier search ada
         dossier search @example.com

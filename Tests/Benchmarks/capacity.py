@@ -39,6 +39,7 @@ SEARCHES = {
     "GET /v1/users, email =": lambda email: f'email = "{email}"',
     "GET /v1/users, email ^=": lambda email: f'email ^= "{email[:10]}"',
     "GET /v1/users, name ^=": lambda email: f'name ^= "G{email[:5]}"',
+    "GET /v1/users, names ^=": lambda email: f'names ^= "f{email[7:12]}"',
     "GET /v1/users, phone ^=, none found": lambda email: 'phone ^= "+1"',
     "GET /v1/users, page of a third": lambda email: 'email_domain = "example.com"',
 }

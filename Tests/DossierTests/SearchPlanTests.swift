@@ -23,7 +23,8 @@ import Testing
     #"email ^= "user1777""#, #"email = "user17777@all.example""#, #"name ^= "name 1777""#,
     #"name > "name 9998" and name < "name 9999""#, #"phone >= "+19995" and phone ^= "+1999""#,
     #"nickname exists"#, #"email_domain ^= "few""#, #"created_at > "2026-01-01T05:33:00Z""#,
-    #"given_name in ("given 7", "given 8")"#, #"id ^= "000000000000000000004e1""#,
+    #"given_name in ("given 7", "given 8")"#, #"names = "17777""#, #"names ^= "1777 na""#,
+    #"names ^= "1777" or phone ^= "+1777""#, #"id ^= "000000000000000000004e1""#,
     #"metadata.number > 19990"#, #"metadata.text ^= "text 1777""#, "metadata.boolean exists",
     #"email ^= "user1777" or metadata.number < 5"#,
     #"email ^= "user1777" and blocked = false and family_name exists"#,
@@ -59,6 +60,11 @@ import Testing
     let filter = try Filter.parse(#"email_domain = "last.example""#)
     let search = FilterComposer(filter, of: app, after: nil, indexes: indexes)
     try await note(filter, search.page(of: 100, candidates: nil))
+    // A word of the last users, whose number is that of the rows that the index finds.
+    let words = try Filter.parse(#"names = "late" or email ^= "late""#)
+    let named = FilterComposer(words, of: app, after: nil, indexes: indexes)
+    let rows = try await Self.rowsRead(by: named.page(of: 100, candidates: nil), on: connection)
+    if rows > 3 * Self.users / 10 { found.append("names: \(rows)") }
     return found
   }
 
@@ -145,7 +151,8 @@ import Testing
       select lpad(to_hex(g), 24, '0'), app_id, false, 'user' || g || '@' || case
           when g % 1000 = 1 then 'few.example' when g > \(users) * 9 / 10 then 'last.example'
           else 'all.example' end,
-        'Name ' || g, 'given ' || g % 1000, 'All', case when g % 1000 = 2 then 'n' end,
+        'Name ' || g, 'given ' || g % 1000,
+        case when g > \(users) * 9 / 10 then 'Late' else 'All' end, case when g % 1000 = 2 then 'n' end,
         '+' || g, timestamptz '2026-01-01T00:00:00Z' + g * interval '1 second'
       from apps, generate_series(1, \(users)) g where name = 'default';
       insert into search_values (user_id, index_id, number_value)

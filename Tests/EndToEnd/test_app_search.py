@@ -44,7 +44,8 @@ class AppSearch(Administration):
         self.assertEqual(self.emails("@EXAMPLE.ORG"), [grace])
         for text, found in {
                 "ada": [ada, adam, grace], "ADA L": [ada], "adam": [adam, grace], "grace h": [grace],
-                "+4420": [ada], "lovelace": [], "@": [], "": [], "nobody@x": [], "%": []}.items():
+                "+4420": [ada], "lovelace": [ada], "love AD": [ada], "Hopper Adam": [grace],
+                "hopper, g": [grace], "hopper ada lovelace": [], "velace": [], "--": [], "@": [], "": [], "nobody@x": [], "%": []}.items():
             self.assertEqual(sorted(self.emails(text)), sorted(found), text)
         for number in range(25):
             self.site.dossier("user", "create", "--app", "found", f"email=many-{number}@example.net")

@@ -78,7 +78,21 @@ struct ComposedSearch<Row: RowDecodable> {
       if test == .exists { return }
       append(" and ")
     }
+    if member == .names { return compareWords(test) }
     compare(test, key: keyed?.call) { $0.append(member.column) }
+  }
+
+  /// Appends the condition that the names have all words of a value, or words that begin so.
+  ///
+  /// The planner computes the query, so that its words are a condition of the index.
+  private mutating func compareWords(_ test: FilterTest) {
+    guard case .compares(let comparison, let value) = test else { return }
+    append(ProfileMember.names.column)
+    append(" @@ name_query(")
+    statement.bind(app, as: "text")
+    append(", ")
+    statement.bind(value.parameter, as: "text")
+    append(comparison == .beginsWith ? ", ':*')" : ", '')")
   }
 
   /// Appends a condition on a row `v` of `search_values`.
@@ -217,7 +231,7 @@ extension ComposedSearch {
       }
       append(" and ")
       condition(member, term.test)
-      if term.test.isRange {
+      if term.test.isRange, member != .names {
         append(" order by ")
         append(member.column)
       }

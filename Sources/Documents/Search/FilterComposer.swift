@@ -78,7 +78,9 @@ package struct FilterComposer {
         coalesce(u.picture, u.picture_url),
       """)
     search.append(sort?.storedValue ?? " null::text")
-    let frequent = candidates == nil && sort == nil ? terms.flatMap(FrequentValue.init) : nil
+    search.append(", u.last_login_at")
+    let isWalk = candidates == nil && sort == nil
+    let frequent = isWalk ? terms.flatMap(FrequentValue.init) : nil
     matches(candidates, frequent, &search)
     if let column = sort?.requiredColumn {
       // The planner cannot infer it, and would not take the index.
@@ -88,7 +90,12 @@ package struct FilterComposer {
     }
     if let position { search.follow(position, by: sort) }
     search.append(" order by ")
-    search.order(by: sort, frequent?.member)
+    if isWalk, terms?.contains(where: { $0.subject == .profile(.names) }) == true {
+      // To compare words one by one is slow: the order keeps the planner from walking the users.
+      search.append("u.user_id || ''")
+    } else {
+      search.order(by: sort, frequent?.member)
+    }
     search.append(" limit ")
     search.statement.bind(count, as: "bigint")
     return search.statement
@@ -150,7 +157,7 @@ private struct FrequentValue {
   private let value: FilterValue
 
   init?(_ terms: [FilterTerm]) {
-    guard terms.count == 1, case .profile(let member) = terms[0].subject,
+    guard terms.count == 1, case .profile(let member) = terms[0].subject, member != .names,
       case .compares(.equal, let value) = terms[0].test
     else { return nil }
     (self.member, self.value, term) = (member, value, terms[0])

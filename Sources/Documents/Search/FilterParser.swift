@@ -214,6 +214,9 @@ private struct FilterParser {
   private func check(
     _ test: FilterTest, of subject: FilterSubject, at place: Int
   ) throws(FilterError) {
+    if subject == .profile(.names), !test.isOfWords {
+      throw scanner.error(.kind, "names must be compared by =, != or ^=.", at: place)
+    }
     guard case .compares(let comparison, let value) = test else { return }
     switch comparison {
     case .equal, .unequal: return

@@ -84,10 +84,12 @@ package struct UserPosition: LosslessStringConvertible, Sendable, Equatable {
 package struct ListedUser: Listed {
   package let profile: Profile
   package let cursor: UserPosition
+  package let lastLogin: Timestamp?
 
   package init(from row: Row) throws(DatabaseError) {
     profile = try Profile(from: row)
     cursor = UserPosition(profile.id, row.text(ifAny: 16))
+    lastLogin = try row.time(ifAny: 17)
   }
 }
 
