@@ -203,6 +203,32 @@ extension UserAdministration {
       Event("password_reset_mail", of: user).record(in: transaction)
     }
   }
+
+  /// Mails a user a link that verifies the address, even shortly after another mail.
+  ///
+  /// The link alone changes nothing: its reader signs in too.
+  /// - Throws: `.notFound` also if the user has no address, `.emailAlreadyVerified`,
+  ///   `.mailNotConfigured`, `.loginMethodDisabled`, `.databaseUnavailable`.
+  @EventLoop package static func mailVerification(
+    to user: UserID, _ context: RequestContext
+  ) async throws(Failure) {
+    try context.mailer.requireConfigured()
+    try context.requireOpen(.password)
+    try await change(user, context) { (transaction, found) async throws(Failure) in
+      guard let address = found.address else { throw .notFound }
+      guard !address.isVerified else { throw .emailAlreadyVerified }
+      EmailToken(
+        .verify, to: address.text, of: user, in: address.language, context
+      ).queue(in: transaction)
+      Event("email_verify_mail", of: user).record(in: transaction)
+    }
+  }
+}
+
+extension Failure {
+  package static let emailAlreadyVerified = Failure("email_already_verified", .conflict)
+    .titled("The email address is verified already.")
+    .remedied("Send no email: the user has verified the address, or an operator has.")
 }
 
 extension SecondFactors {

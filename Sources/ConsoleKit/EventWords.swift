@@ -40,6 +40,7 @@ package enum EventWords {
     "password_change": "Password changed", "password_reset": "Password reset by email",
     "password_set": "Password set", "password_reset_mail": "Email for a new password sent",
     "ticket_create": "Ticket created", "email_verify": "Address verified",
+    "email_verify_mail": "Email to verify an address sent",
     "email_change": "Address changed", "email_restore": "Address restored",
     "account_takeover": "Address taken over by its owner",
     "second_factor_add": "Second factor added",

@@ -74,6 +74,8 @@ enum OperationID {
     "DELETE /v1/users/{user}/roles/{role}": "users.removeRole",
     "POST /v1/users/{user}/password/reset-request": "users.requestPasswordReset",
     "POST /v1/users/{user}/email/verify": "users.verifyEmail",
+    "POST /v1/users/{user}/email/verify/request": "users.requestVerification",
+    "GET /v1/users/export": "users.exportTable",
     "POST /v1/sign-in-checks": "users.explainSignIn",
     "GET /v1/search": "search.find",
     "GET /v1/audit/export": "audit.export",

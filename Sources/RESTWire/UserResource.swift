@@ -3,6 +3,7 @@ import Administration
 import Declarations
 import Delivery
 import Documents
+import Encoding
 import EventLoop
 import HTTP
 import JSON
@@ -38,6 +39,17 @@ import WireKit
       summary: "Create a user, with any data that an import can set, and send no email",
       create
     ),
+    Operation(
+      .get, "/v1/users/export", access: .client(scope: Scopes.readUsers),
+      takes: .query(.filter, .userSort, .userCursor),
+      gives: [
+        Answer(
+          status: .ok, says: "A file with at most \(mostInFile) users.", shape: nil, types: [.csv],
+          fields: [.link])
+      ],
+      refuses: [.invalidFilter, .notIndexed, .searchTooSlow, .tooManyRequests],
+      summary: "Export the users that match a filter as CSV, with the last sign-in", export
+    ).needing(.admin, stepUp: true),
     Operation(
       .get, "/v1/users/{user}", access: .client(scope: Scopes.readUsers), versions: .read,
       gives: [.ok(.profile)], summary: "Read a user's profile", ProfileResource.read
@@ -119,6 +131,15 @@ import WireKit
       try await UserAdministration.verifyEmail(of: user, call.context)
       return Response(.ok, try await Profiles.read(of: user, call.context))
     }.needing(.support),
+    Operation(
+      .post, "/v1/users/{user}/email/verify/request",
+      access: .client(scope: Scopes.updateUsers), gives: [.accepted(nil, "The email is queued.")],
+      refuses: [.mailNotConfigured, .loginMethodDisabled, .emailAlreadyVerified],
+      summary: "Email a user a token that verifies the address, even shortly after another email"
+    ) { (call) async throws(Failure) in
+      try await UserAdministration.mailVerification(to: call.captured("user"), call.context)
+      return Response(.accepted)
+    }.needing(.support),
   ]
 
   /// Returns a page of users.
@@ -140,6 +161,32 @@ import WireKit
       let total = try await UserSearch.total(of: filter, call.context)
       response.add(.totalCount, "\(total.count)\(total.mark)")
     }
+    return response
+  }
+
+  /// The most users in a file, whose `Link` leads to the next ones.
+  private nonisolated static let mostInFile = 50_000
+
+  private static func export(_ call: Call) async throws(Failure) -> Response {
+    var query = try ListQuery(call.request.query, known: ["filter", "sort"])
+    let filter = try query["filter"].map(Filter.init)
+    let sort = try query.sort(usual: UserSort.newest)
+    var cursor = try query.cursor(if: sort.isOrder(of:))
+    try await Jobs.countExport(call.context)
+    var (file, count) = (CSVFile(ListedUser.columns), 0)
+    repeat {
+      let page = try await UserSearch.page(
+        of: filter, by: sort, after: cursor, count: PageLimit.most, call.context)
+      for user in page.items { file.append(user.cells) }
+      (count, cursor) = (count + page.items.count, page.next)
+    } while cursor != nil && count < mostInFile
+    try await Audit.recordExport(ofUsers: count, by: filter?.members ?? [], call.context)
+    var response = Response(.ok)
+    response.body = file.bytes
+    response.add(.contentType, MediaType.csv.rawValue)
+    response.add(.contentDisposition, "attachment; filename=\"users.csv\"")
+    response.add(.cacheControl, literal: "no-store")
+    if let cursor { response.add(.link, query.link(to: "\(cursor)", call)) }
     return response
   }
 

@@ -59,6 +59,8 @@ enum EverydayWords {
     "DELETE /v1/me": "delete account close account remove erase user GDPR",
     "GET /v1/doctor": "health status monitoring back up backup",
     "GET /v1/me/export": "download my data takeout GDPR",
+    "GET /v1/users/export": "CSV spreadsheet Excel download list",
+    "POST /v1/users/{user}/email/verify/request": "resend confirmation activation email",
     "GET /v1/users/{user}/export": "download data takeout GDPR",
     "PUT /v1/me/picture": "avatar photo image profile picture upload",
     "DELETE /v1/me/picture": "avatar photo image profile picture remove",

@@ -124,6 +124,10 @@ struct ExampleSetup {
     "PUT /v1/users/{user}/password": ExampleSetup(parameters: ["user": Example.grace]),
     "POST /v1/users/{user}/password/reset-request": ExampleSetup(
       parameters: ["user": Example.grace]),
+    "POST /v1/users/{user}/email/verify/request": ExampleSetup(
+      commands: [
+        post("/v1/users", #"{"email":"jean@example.com"}"#, as: "SECRET", to: "ID", "id")
+      ], parameters: ["user": "$ID"]),
     "PUT /v1/users/{user}/roles/{role}": ExampleSetup(
       commands: [post("/v1/roles", #"{"name":"Reader"}"#, as: "SECRET", to: "ROLE", "id")],
       parameters: ["role": "$ROLE"]),

@@ -61,6 +61,17 @@ package enum AdministratorRight: Int, CaseIterable, Comparable, Sendable {
     first.rawValue < second.rawValue
   }
 
+  /// The roles with the right, as the start of a sentence.
+  package var holders: String {
+    switch self {
+    case .viewer: "Each administrator"
+    case .support: "Support, an admin or an owner"
+    case .admin: "An admin or owner"
+    case .owner: "An owner"
+    case .deployment: "An owner of all apps"
+    }
+  }
+
   /// The name in errors and route lists.
   package var name: String {
     switch self {

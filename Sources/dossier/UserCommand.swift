@@ -113,7 +113,7 @@ struct UserCommand: ParsableCommand {
 
   struct VerifyEmail: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Marks the address of a user as verified.",
+      abstract: "Marks the address of a user as verified, or mails a link that verifies it.",
       discussion: """
         Use it for a user whose address you have checked. It revokes nothing. An attacker may have \
         created the user, so the next reset or code by mail revokes everything else, as for an \
@@ -121,7 +121,10 @@ struct UserCommand: ParsableCommand {
         """)
     @OptionGroup var user: UserArgument
 
-    func run() throws { user.send(.post, "/email/verify") }
+    @Flag(help: "Only mails the link, which expires after a day.")
+    var mail = false
+
+    func run() throws { user.send(.post, mail ? "/email/verify/request" : "/email/verify") }
   }
 
   struct Logout: ParsableCommand {

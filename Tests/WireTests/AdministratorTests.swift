@@ -82,6 +82,7 @@ import WireKit
       DELETE /v1/users/{user}/sessions/{session}
       POST /v1/users/{user}/password/reset-request
       POST /v1/users/{user}/email/verify
+      POST /v1/users/{user}/email/verify/request
       POST /v1/rate-limits/reset
       POST /v1/support-sessions *
       GET /v1/support-sessions/{session}
@@ -92,6 +93,7 @@ import WireKit
       .admin,
       """
       GET /v1/audit/export *
+      GET /v1/users/export *
       PUT /v1/users/{user}/documents
       GET /v1/users/{user}/export *
       PUT /v1/users/{user}/picture

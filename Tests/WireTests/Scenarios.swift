@@ -172,6 +172,8 @@ extension Scenario {
       Scenario("PUT /v1/users/{user}/password", 204, #"{"password":"\#(password) 2"}"#, member),
       Scenario("POST /v1/users/{user}/password/reset-request", 202, member),
       Scenario("POST /v1/users/{user}/email/verify", 200, member),
+      Scenario("POST /v1/users/{user}/email/verify/request", 202, member),
+      Scenario("GET /v1/users/export", 200),
       Scenario("POST /v1/sign-in-checks", 200, #"{"user_id":"$user"}"#),
       Scenario("GET /v1/search", 200),
       Scenario("POST /v1/users/{user}/merge", 200, #"{"from":"$neighbour"}"#, member),

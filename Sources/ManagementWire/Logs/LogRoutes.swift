@@ -160,8 +160,8 @@ struct LogObject {
   private static let types = [
     "login": "s", "password_change": "scp", "password_reset": "scp", "password_set": "scp",
     "email_change": "sce", "email_restore": "sce", "email_verify": "sv",
-    "password_reset_mail": "scpr", "user_delete": "sdu", "device_logout": "slo",
-    "rate_limited": "limit_wc",
+    "password_reset_mail": "scpr", "email_verify_mail": "svr", "user_delete": "sdu",
+    "device_logout": "slo", "rate_limited": "limit_wc",
   ]
 
   private static func type(of entry: AuditEntry) -> String {

@@ -54,6 +54,19 @@ extension Audit {
     try await Event("audit_export", detail: detail).record(app: app ?? .deployment, context)
   }
 
+  /// Records an export of users as a table, with the members of its filter.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func recordExport(
+    ofUsers count: Int, by members: [String], _ context: RequestContext
+  ) async throws(Failure) {
+    let detail: JSON = [
+      "count": .number(JSONNumber(count)), "format": "csv",
+      "members": .array(JSONArray(Set(members).sorted().map(JSON.string))),
+    ]
+    try await Event("users_export", detail: detail).record(app: context.app.id, context)
+  }
+
   /// Records an event, unless the same administrator has a like one in this hour.
   ///
   /// The id begins with the current second, as each id, so that lists have the event in its place. The

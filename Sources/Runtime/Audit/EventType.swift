@@ -118,6 +118,7 @@ extension EventType {
     "password_change": .type(.passwordChanged), "password_reset": .type(.passwordChanged),
     "password_set": .type(.passwordChanged), "password_reset_mail": .unpublished(reading),
     "ticket_create": .unpublished(reading), "email_verify": .type(.emailVerified),
+    "email_verify_mail": .unpublished(reading),
     "email_change": .type(.emailChanged), "email_restore": .type(.emailChanged),
     "account_takeover": .type(.emailVerified), "second_factor_add": .type(.factorAdded),
     "second_factor_remove": .type(.factorRemoved),
