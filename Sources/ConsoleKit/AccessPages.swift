@@ -79,9 +79,9 @@ package import WireKit
     of form: KeptForm, _ session: ConsoleSession, _ call: Call
   ) -> Response {
     let visit = ConsoleVisit(call, session)
-    var page = ConsolePage("Send your form")
+    var page = ConsolePage("\(form.summary)?", heading: form.question)
     page.body = [
-      Part.paragraph("Nothing was changed yet, and your entries are kept."),
+      Part.paragraph("Nothing was done yet, and your entries are kept."),
       Part.card(
         nil,
         """
@@ -89,8 +89,8 @@ package import WireKit
         \(Part.form(
           visit.target(form.action, form.pairs.map { HiddenField($0.name, $0.value) }),
           Part.buttons(
-            Part.submit("Send it now"),
-            Part.link("Back without it", to: form.page, style: .secondary))))
+            Part.submit(form.summary, form.isDeletion ? .danger : .primary),
+            Part.link("Back", to: form.page, style: .secondary))))
         """),
     ]
     return visit.response(page)
@@ -271,7 +271,7 @@ package import WireKit
         hint: "From your authenticator app. A recovery code works too, once."),
     ]
     page.body = [
-      Part.paragraph("This needs your password and a code, since it cannot easily be undone."),
+      Part.paragraph("This page or action needs a password and a code of the last 10 minutes."),
       Part.card(
         nil,
         Part.form(

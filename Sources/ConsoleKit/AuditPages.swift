@@ -14,7 +14,8 @@ package import WireKit
   package nonisolated static let routes = [
     ConsoleVisit.page("/console/{app}/audit", "List what was done in an app", list),
     ConsoleVisit.posted(
-      "/console/{app}/audit/export", below: 1, isRecent: true, "Export events of an app", export),
+      "/console/{app}/audit/export", below: 1, for: .admin, isRecent: true,
+      "Export events of an app", export),
   ]
 
   /// The conditions, as the parameters of the page and of `/v1/audit` name them.
@@ -122,7 +123,8 @@ package import WireKit
     page.body.append(
       table(
         of: events.items, user: { visit.path("users", $0) },
-        actor: { visit.path("audit", query: [("actor", $0)]) }, hasCodes: true))
+        actor: { visit.path("audit", query: [("actor", $0)]) },
+        network: { visit.path("audit", query: [("network", $0)]) }, hasCodes: true))
     page.body += visit.pager(events) { visit.path("audit", query: conditions.values + $0) }
     if visit.right >= .admin { page.body.append(exportCard(conditions, visit)) }
     return page
@@ -150,11 +152,11 @@ package import WireKit
       ConsoleField(
         "actor", "By", value: EventWords.actors[conditions["actor"]] ?? conditions["actor"],
         hint: "Or click a name below"),
-      ConsoleField("user", "User", value: conditions["user"], hint: "Id or address"),
+      ConsoleField("user", "User", value: conditions["user"], hint: "ID or address"),
       ConsoleField(
         "network", "Network", value: conditions["network"], hint: "Such as 203.0.113.0/24"),
-      ConsoleField("session", "Session", value: conditions["session"], hint: "Id"),
-      ConsoleField("request", "Request", value: conditions["request"], hint: "Id, as in the log"),
+      ConsoleField("session", "Session", value: conditions["session"], hint: "ID"),
+      ConsoleField("request", "Request", value: conditions["request"], hint: "ID, as in the log"),
       ConsoleField("from", "From", .day, value: conditions["from"], hint: "This day included"),
       ConsoleField("to", "To", .day, value: conditions["to"], hint: "This day included"),
       ConsoleField(
@@ -163,12 +165,21 @@ package import WireKit
     ]
     fields[0].suggestions = EventWords.actions.values.sorted()
     fields[1].suggestions = EventWords.actors.values.sorted()
+    let (first, more) = (Array(fields.prefix(shownFields)), Array(fields.dropFirst(shownFields)))
+    let isOpen = more.contains { field in
+      !field.value.isEmpty || mistakes.contains { $0.field == field.name }
+    }
     return """
       <form class="filter" method="get" action="\(visit.path("audit").text)">\
       <input type="hidden" name="offset" value="\(conditions["offset"])">\
-      \(fields.markup(mistakes))\(Part.submit("Apply", .secondary))</form>
+      \(first.markup(mistakes))\(Part.submit("Apply", .secondary))\
+      <details class="more"\(if: isOpen, " open")><summary>More filters</summary>\
+      <div class="filter">\(more.markup(mistakes))</div></details></form>
       """
   }
+
+  /// The fields that the page always shows: action, actor and user.
+  private static let shownFields = 3
 
   // MARK: Export
 
@@ -207,13 +218,15 @@ package import WireKit
   ///   - events: the events.
   ///   - path: returns the page of a user; nil for the events of one user or object.
   ///   - filter: returns the page with the events of an actor; nil for none.
+  ///   - network: returns the page with the events of a network; nil for none.
   ///   - hasCodes: whether each action has its code beside it.
   ///   - versions: returns the versions of a document, by its name in events; nil for none.
   ///   - undo: returns the page that undoes what a session has written; nil for none.
   /// - Returns: the table.
   package static func table(
     of events: [JSON], user path: ((String) -> LocalPath)? = nil,
-    actor filter: ((String) -> LocalPath)? = nil, hasCodes: Bool = false,
+    actor filter: ((String) -> LocalPath)? = nil, network: ((String) -> LocalPath)? = nil,
+    hasCodes: Bool = false,
     versions: ((String) -> LocalPath?)? = nil, undo: ((String) -> LocalPath?)? = nil
   ) -> Markup {
     var columns: [ConsoleTable.Column] = [.init("Action"), .init("Time"), .init("By")]
@@ -233,19 +246,24 @@ package import WireKit
           user.map {
             let name = event["user_name"]?.string
             return
-              #"<a href="\#(path($0).text)">\#(name.map(Part.address) ?? Part.identifier($0))</a>"#
+              #"<a href="\#(path($0).text)">\#(name.map(Self.name) ?? Part.identifier($0))</a>"#
               as Markup
           } ?? "")
       }
       let detail = event["detail"]?.object ?? JSONObject()
-      row.append(Part.name(event["address"]?.string ?? ""))
+      let address = event["address"]?.string ?? ""
+      let shown = Part.whole(address)
+      row.append(
+        network.flatMap { path in
+          address.isEmpty ? nil : #"<a href="\#(path(address).text)">\#(shown)</a>"#
+        } ?? shown)
       let restore = detail["what"]?.string.flatMap { versions?($0) }.map {
         " \(Part.link("Versions, to restore one", to: $0))" as Markup
       }
       let session = event["actor"]?.string == "user" ? event["session_id"]?.string : nil
       let isOfData = ["data_change", "login"].contains(event["action"]?.string)
       let undo = session.flatMap { isOfData ? undo?($0) : nil }.map {
-        " \(Part.link("Undo what this session changed", to: $0))" as Markup
+        " \(Part.link("What this session changed", to: $0))" as Markup
       }
       row.append("\(detail.count == 0 ? "" : details(JSON.object(detail)))\(restore)\(undo)")
       table.rows.append(row)
@@ -260,10 +278,18 @@ package import WireKit
     return "\(words)\(hasCodes ? " \(Part.identifier(code))" as Markup : nil)"
   }
 
+  /// The longest name that does not break, in bytes.
+  private static let longestLine = 28
+
+  private static func name(_ text: String) -> Markup {
+    text.utf8.count <= longestLine ? Part.whole(text) : Part.address(text)
+  }
+
   /// Returns who did it: the address of an administrator, the name of a client, or a word.
   package static func actor(of event: JSON) -> Markup {
-    Part.address(
-      EventWords.actor(event["actor"]?.string ?? "", named: event["actor_name"]?.string))
+    let words = EventWords.actor(
+      event["actor"]?.string ?? "", named: event["actor_name"]?.string)
+    return name(words)
   }
 
   private static func details(_ detail: JSON) -> Markup {

@@ -16,12 +16,16 @@ package struct ConsoleQuestion {
   package let back: ConsoleLink
   /// Each is a sentence, which may have a number.
   package let consequences: [String]
+  /// Sentences about the data that the action leaves; empty if it leaves none.
+  package var remains: [String] = []
   package let button: String
   /// A text that the administrator types to confirm; nil if a click is enough.
   package let confirmation: String?
   package let commands: [String]
   /// Further fields of the form.
   package private(set) var fields: [ConsoleField]
+  /// Links to what is done before, beside the heading.
+  package var actions: [Markup] = []
 
   package init(
     title: String, heading: Markup? = nil, section: ConsoleSection, back: ConsoleLink,
@@ -41,6 +45,7 @@ package struct ConsoleQuestion {
     page.back = back
     page.mistakes = mistakes
     page.commands = commands
+    page.actions = actions
     let fields = fields + [confirmation.map(Self.field(typing:))].compactMap(\.self)
     let form = Part.form(
       visit.target(visit.call.pagePath(above: 0)), isWide: true,
@@ -51,7 +56,8 @@ package struct ConsoleQuestion {
       """)
     page.body = [
       """
-      <section class="card danger-zone"><h2>What happens</h2>\(Part.list(consequences))\(form)\
+      <section class="card danger-zone"><h2>What happens</h2>\(Part.list(consequences))\
+      \(if: !remains.isEmpty, "<h3>What stays</h3>\(Part.list(remains))")\(form)\
       </section>
       """
     ]
@@ -101,12 +107,12 @@ extension ConsoleVisit {
     _ work: @escaping Handling<FormValues, ConsoleOutcome>
   ) -> [Route] {
     [
-      page(pattern, isRecent: isRecent, "Ask before the form: \(summary)") {
+      page(pattern, for: right, isRecent: isRecent, "Ask before the form: \(summary)") {
         (visit) async throws(Failure) in
-        try visit.require(right)
-        return try await ask(visit).page(visit)
+        try await ask(visit).page(visit)
       },
-      form(pattern, isRecent: isRecent, summary) { (visit, form) async throws(Failure) in
+      form(pattern, for: right, isRecent: isRecent, summary) {
+        (visit, form) async throws(Failure) in
         let question = try await ask(visit).filled(by: form)
         let mistakes = question.mistakes(form)
         guard mistakes.isEmpty else {

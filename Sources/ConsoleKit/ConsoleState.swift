@@ -19,8 +19,8 @@ package struct ConsoleState {
     case notice, name
     /// The secret of a new client, which is shown once.
     case secret
-    /// A form that waits for a sign-in: its path, its page and its values.
-    case action, page, form
+    /// A form that waits for a sign-in: its path, its page, its values, and what it does.
+    case action, page, form, summary
     /// A sign-in that waits for its code.
     case flow
     /// Settings that a page previews: a merge patch.

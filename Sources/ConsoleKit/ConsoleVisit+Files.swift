@@ -7,7 +7,7 @@ import HostedPages
 import JSON
 import OpenID
 import Pages
-import Runtime
+package import Runtime
 package import WireKit
 
 /// Routes of pages that refresh themselves, and of files.
@@ -28,11 +28,11 @@ extension ConsoleVisit {
 
   /// Returns the route of a file, which a request to `/v1` gives.
   package nonisolated static func download(
-    _ pattern: String, _ summary: String,
+    _ pattern: String, for right: AdministratorRight, _ summary: String,
     _ request: @escaping @EventLoop (ConsoleVisit) -> ConsoleRequest,
     name: @escaping @EventLoop (ConsoleVisit) -> String
   ) -> Route {
-    shown(pattern, isRecent: true, summary) { (visit) async throws(Failure) in
+    shown(pattern, for: right, isRecent: true, summary) { (visit) async throws(Failure) in
       let found = try await visit.response(to: request(visit))
       var response = Response(found.status)
       (response.body, response.stream) = (found.body, found.stream)
@@ -49,11 +49,13 @@ extension ConsoleVisit {
   ///   - pattern: the path.
   ///   - steps: the number of segments by which the path is longer than that of its page.
   ///   - limit: the longest file, in bytes.
+  ///   - right: the right without which the file is refused.
   ///   - summary: what the form does.
   ///   - work: returns the outcome.
   /// - Returns: the route.
   package nonisolated static func upload(
-    _ pattern: String, below steps: Int, limit: Int, _ summary: String,
+    _ pattern: String, below steps: Int, limit: Int, for right: AdministratorRight,
+    _ summary: String,
     _ work: @escaping Handling<Multipart, ConsoleOutcome>
   ) -> Route {
     Route(.post, pattern, access: .open, body: .file(limit: limit), summary: summary) {
@@ -64,8 +66,9 @@ extension ConsoleVisit {
         return AccessPages.signIn(call, to: steps)
       }
       try visit.requireToken(form[tokenName].map { Array($0.content) })
-      guard visit.session.isRecent else { return AccessPages.confirm(call, to: steps) }
       do throws(Failure) {
+        try visit.require(right)
+        guard visit.session.isRecent else { return AccessPages.confirm(call, to: steps) }
         return try visit.response(to: try await work(visit, form))
       } catch {
         return visit.response(to: error, back: call.pagePath(above: steps))

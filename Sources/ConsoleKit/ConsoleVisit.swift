@@ -50,7 +50,10 @@ package enum ConsoleOutcome {
   ///
   /// - Throws: `.roleInsufficient`.
   package func require(_ right: AdministratorRight) throws(Failure) {
-    guard self.right >= right else { throw .roleInsufficient }
+    guard self.right >= right else {
+      throw .roleInsufficient(
+        "This needs \(right.name).", members: [("right", .string(right.name))])
+    }
   }
 
   /// Finds the session of the browser; nil if it has none that is live.
@@ -126,28 +129,30 @@ package enum ConsoleOutcome {
   ///
   /// - Parameters:
   ///   - pattern: the path.
+  ///   - right: the right without which the page is refused, before it asks for a password.
   ///   - isRecent: whether the administrator must have authenticated within the last minutes.
   ///   - summary: what the page shows.
   ///   - show: returns the page.
   /// - Returns: the route.
   package nonisolated static func page(
-    _ pattern: String, isRecent: Bool = false, _ summary: String,
-    _ show: @escaping Finding<ConsolePage>
+    _ pattern: String, for right: AdministratorRight = .viewer, isRecent: Bool = false,
+    _ summary: String, _ show: @escaping Finding<ConsolePage>
   ) -> Route {
-    shown(pattern, isRecent: isRecent, summary) { (visit) async throws(Failure) in
+    shown(pattern, for: right, isRecent: isRecent, summary) { (visit) async throws(Failure) in
       visit.response(try await show(visit))
     }
   }
 
   /// Returns the route of a page with a response of its own.
   package nonisolated static func shown(
-    _ pattern: String, isRecent: Bool = false, _ summary: String,
-    _ show: @escaping Finding<Response>
+    _ pattern: String, for right: AdministratorRight = .viewer, isRecent: Bool = false,
+    _ summary: String, _ show: @escaping Finding<Response>
   ) -> Route {
     Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
       guard let visit = try await ConsoleVisit(call) else { return AccessPages.signIn(call, to: 0) }
-      if isRecent, !visit.session.isRecent { return AccessPages.confirm(call, to: 0) }
       do throws(Failure) {
+        try visit.require(right)
+        if isRecent, !visit.session.isRecent { return AccessPages.confirm(call, to: 0) }
         return try await show(visit)
       } catch {
         return visit.response(to: error, back: nil)
@@ -182,16 +187,17 @@ package enum ConsoleOutcome {
   ///   - pattern: the path.
   ///   - steps: the number of segments by which the path is longer than that of its page.
   ///   - limit: the longest body, in bytes.
+  ///   - right: the right without which the form is refused, before it asks for a password.
   ///   - isRecent: whether the administrator must have authenticated within the last minutes.
   ///   - summary: what the form does.
   ///   - work: returns the response.
   /// - Returns: the route.
   package nonisolated static func form(
-    _ pattern: String, below steps: Int = 0, limit: Int = 65_536, isRecent: Bool = false,
-    _ summary: String,
+    _ pattern: String, below steps: Int = 0, limit: Int = 65_536,
+    for right: AdministratorRight = .viewer, isRecent: Bool = false, _ summary: String,
     _ work: @escaping Handling<FormValues, ConsoleOutcome>
   ) -> Route {
-    posted(pattern, below: steps, limit: limit, isRecent: isRecent, summary) {
+    posted(pattern, below: steps, limit: limit, for: right, isRecent: isRecent, summary) {
       (visit, form) async throws(Failure) in
       try await visit.call.respondOnce(
         to: form, keyed: { .init($0, of: visit.session.administrator) },
@@ -204,23 +210,24 @@ package enum ConsoleOutcome {
 
   /// Returns the route of a form with a response of its own, such as one that sets cookies.
   package nonisolated static func posted(
-    _ pattern: String, below steps: Int = 0, limit: Int = 65_536, isRecent: Bool = false,
-    _ summary: String,
+    _ pattern: String, below steps: Int = 0, limit: Int = 65_536,
+    for right: AdministratorRight = .viewer, isRecent: Bool = false, _ summary: String,
     _ work: @escaping Handling<FormValues, Response>
   ) -> Route {
     Route(.post, pattern, access: .open, body: .of(.form, limit: limit), summary: summary) {
       (call) async throws(Failure) in
       try call.requireOrigin()
       guard case .form(let form) = call.body else { throw .formForged }
-      let kept = KeptForm(form, call, page: call.pagePath(above: steps))
+      let kept = KeptForm(form, call, page: call.pagePath(above: steps), doing: summary)
       guard let visit = try await ConsoleVisit(call) else {
         return try AccessPages.signIn(call, keeping: kept)
       }
       try visit.requireToken(form[tokenName].map { Array($0.utf8) })
-      if isRecent, !visit.session.isRecent {
-        return try AccessPages.confirm(visit, keeping: kept)
-      }
       do throws(Failure) {
+        try visit.require(right)
+        if isRecent, !visit.session.isRecent {
+          return try AccessPages.confirm(visit, keeping: kept)
+        }
         return try await work(visit, form)
       } catch {
         if error.is(.reauthenticationRequired) {
@@ -327,10 +334,12 @@ package enum ConsoleOutcome {
     if failure.type.kind == .notFound { page.body.append(Part.search(in: place)) }
     if failure.is(.roleInsufficient) {
       let role = session.administrator.role.rawValue
+      let needed = failure.members.first { $0.name == "right" }?.value.string
+      let who = AdministratorRight.allCases.first { $0.name == needed }?.holders
       page.body = [
         Part.paragraph(
-          "Your role (\(role)) is not enough for this. Ask an administrator with a higher role; an "
-            + "owner can change yours.")
+          "Your role (\(role)) is not enough for this. "
+            + "\(who.map { "\($0) can do it. " } ?? "")An owner can change your role.")
       ]
     }
     if let back {

@@ -14,6 +14,8 @@ package struct KeptForm {
   package let action: LocalPath
   /// The page of the form.
   package let page: LocalPath
+  /// A phrase for the action, such as “Delete a user”.
+  package let summary: String
   package let pairs: [(name: String, value: String)]
 
   private static let name = "kept"
@@ -23,9 +25,11 @@ package struct KeptForm {
   /// The longest encrypted form; a longer one is not kept.
   private static let longest = 1_000_000
 
-  @EventLoop package init(_ form: FormValues, _ call: Call, page: LocalPath) {
+  @EventLoop package init(
+    _ form: FormValues, _ call: Call, page: LocalPath, doing summary: String
+  ) {
     action = LocalPath(String(call.request.path)) ?? page
-    self.page = page
+    (self.page, self.summary) = (page, summary)
     pairs = form.pairs.filter { $0.name != ConsoleVisit.tokenName && $0.name != "once" }
   }
 
@@ -36,7 +40,7 @@ package struct KeptForm {
       let page = state.values[.page].flatMap(LocalPath.init), let text = state.values[.form],
       let pairs = (try? JSON.parse(Array(text.utf8)))?.array
     else { return nil }
-    (self.action, self.page) = (action, page)
+    (self.action, self.page, summary) = (action, page, state.values[.summary] ?? "Send your form")
     self.pairs = pairs.compactMap { pair in
       guard let parts = pair.array, parts.count == 2 else { return nil }
       return (parts[0].string ?? "", parts[1].string ?? "")
@@ -48,7 +52,9 @@ package struct KeptForm {
   /// - Throws: `.internalError` if it cannot be encrypted.
   @EventLoop package func hidden(_ call: Call) throws(Failure) -> HiddenField? {
     let values = JSON.array(pairs.map { .array([.string($0.name), .string($0.value)]) }).text
-    let state = ConsoleState([.action: action.text, .page: page.text, .form: values])
+    let state = ConsoleState([
+      .action: action.text, .page: page.text, .form: values, .summary: summary,
+    ])
     let text = try state.text(for: Self.path, call)
     return text.utf8.count <= Self.longest ? HiddenField(Self.name, text) : nil
   }
@@ -58,14 +64,24 @@ package struct KeptForm {
     form[name].flatMap { $0.isEmpty ? nil : HiddenField(name, $0) }
   }
 
+  /// Whether the form deletes or merges, so that its button shows danger.
+  package var isDeletion: Bool { summary.hasPrefix("Delete") || summary.hasPrefix("Merge") }
+
+  /// The question on the page that sends the form: what it does, and to what.
+  package var question: Markup {
+    let object = pairs.first { $0.name == "confirmation" }.map { $0.value } ?? ""
+    return object.isEmpty ? "\(summary)?" : "\(summary): \(Part.address(object))?"
+  }
+
   /// The values that people have typed, for the page that sends the form.
   package var entries: [(label: String, value: Markup)] {
     pairs.compactMap { name, value in
       let isHidden =
-        ["version", "password"].contains(name) || name.hasSuffix("_version")
+        ["version", "password", "confirmation"].contains(name) || name.hasSuffix("_version")
         || name.hasSuffix("_base")
       guard !isHidden, !value.isEmpty else { return nil }
-      let shown = value.count > 200 ? "\(value.prefix(200))…" : value
+      let line = value.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      let shown = line.count > 200 ? "\(line.prefix(200))…" : line
       return (name.split(separator: "_").joined(separator: " "), Part.name(shown))
     }
   }

@@ -17,6 +17,8 @@ package struct RecordForm {
   package var labels: [String: String]
   /// The parts of the form; columns of none stand in the last one, *Advanced*.
   package var groups: [Group]
+  /// The values that a person ticks in a list column, by its name, each with its label.
+  package var options: [String: [(value: String, label: String)]] = [:]
 
   package init(columns: [Column], labels: [String: String] = [:], groups: [Group] = []) {
     (self.columns, self.labels, self.groups) = (columns, labels, groups)
@@ -78,8 +80,9 @@ package struct RecordForm {
       let value = form.map { typed(column, $0) } ?? Self.text(of: stored, column.rule)
       let label = label(of: column)
       var field = ConsoleField(
-        column.name, label, Self.kind(of: column, isNew: values == nil), value: value,
-        hint: hint(of: column))
+        column.name, label,
+        options[column.name].map { .ticks($0) } ?? Self.kind(of: column, isNew: values == nil),
+        value: value, hint: hint(of: column))
       if label.lowercased() != column.name { field.code = column.name }
       return field
     }
@@ -105,7 +108,9 @@ package struct RecordForm {
     if case .number(let range) = column.rule.kind {
       sentences.append("\(range.lowerBound) to \(range.upperBound).")
     }
-    if case .texts = column.rule.kind { sentences.append("One on each line.") }
+    if case .texts = column.rule.kind, options[column.name] == nil {
+      sentences.append("One on each line.")
+    }
     if !column.has(.required), !column.has(.secret) {
       var usual = Self.text(of: column.usual, column.rule)
       if case .flag = column.rule.kind { usual = column.usual.bool == true ? "on" : "off" }
@@ -127,6 +132,7 @@ package struct RecordForm {
       let none = [("", column.has(.required) ? "Choose" : "Default")]
       return .choice((isOpen ? none : []) + words.map { ($0, NameWords.label($0)) })
     case .choices(let words): return .choices(words)
+    case .text where column.name.hasSuffix("_color"): return .color
     case .text(let length):
       return length.upperBound > 1_000 && !column.name.hasSuffix("_url") ? .lines : .text
     case .texts, .members: return .lines
@@ -151,6 +157,10 @@ package struct RecordForm {
 
   /// Returns the value of a form as its field shows it.
   private func typed(_ column: Column, _ form: FormValues) -> String {
+    if let options = options[column.name] {
+      let chosen = options.map(\.value).filter { form["\(column.name):\($0)"] != nil }
+      return chosen.joined(separator: "\n")
+    }
     if case .choices(let words) = column.rule.kind {
       return words.filter { form["\(column.name):\($0)"] != nil }.joined(separator: " ")
     }

@@ -125,7 +125,8 @@ package struct Chart: Sendable {
     let legend: Markup? = isOfLines ? #"<ul class="keys">\#(keys)</ul>"# : nil
     return """
       <section class="card figure"><h2>\(title)</h2>\(legend)\
-      <p class="scale" aria-hidden="true">\(greatest)</p>\(picture)\
+      <p class="scale" aria-hidden="true">\(greatest == 0 ? "None on these days" : "\(greatest)")</p>\
+      \(picture)\
       <p class="ends" aria-hidden="true"><span>\(days.first ?? "")</span>\
       <span>\(days.last ?? "")</span></p>\
       <details><summary>Table</summary>\(table)</details></section>

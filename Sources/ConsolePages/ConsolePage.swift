@@ -145,7 +145,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .settings: "Settings"
     case .branding: "Branding"
     case .customData: "App Services data"
-    case .mail: "Emails"
+    case .mail: "Email texts"
     case .schemas: "Schemas"
     case .indexes: "Indexes"
     case .events: "Events"

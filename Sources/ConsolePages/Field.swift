@@ -20,6 +20,10 @@ package struct ConsoleField: Sendable {
     ///
     /// The box of each word is a field of its own, such as `scopes:read`.
     case choices([String])
+    /// Several of some values, each with its label; the value is as that of `choices`.
+    case ticks([(value: String, label: String)])
+    /// A color, such as #1f57c3.
+    case color
     case checkbox
   }
 
@@ -71,12 +75,12 @@ package struct ConsoleField: Sendable {
         value="true"\(if: value == "true", " checked")\(state)><label for="\(name)">\(label)</label>\
         \(hint)\(error)</div>
         """
-    case .choices(let words):
-      let chosen = value.split(separator: " ").map(String.init)
-      let boxes = words.map { word -> Markup in
+    case .choices, .ticks:
+      let chosen = value.split(whereSeparator: \.isWhitespace).map(String.init)
+      let boxes = options.map { option -> Markup in
         """
-        <label class="choice"><input name="\(name):\(word)" type="checkbox" value="true"\
-        \(if: chosen.contains(word), " checked")> \(word)</label>
+        <label class="choice"><input name="\(name):\(option.value)" type="checkbox" value="true"\
+        \(if: chosen.contains(option.value), " checked")> \(option.label)</label>
 
         """
       }
@@ -90,6 +94,15 @@ package struct ConsoleField: Sendable {
         <div class="field\(style)"><label for="\(name)">\(label)</label>\(hint)\(error)\
         \(control(state))</div>
         """
+    }
+  }
+
+  /// The values of several boxes.
+  private var options: [(value: String, label: String)] {
+    switch kind {
+    case .choices(let words): words.map { ($0, $0) }
+    case .ticks(let options): options
+    default: []
     }
   }
 
@@ -128,11 +141,13 @@ package struct ConsoleField: Sendable {
       return """
         <input id="\(name)" name="\(name)" type="\(type)"\(attribute: "value", shown)\
         \(attribute: "autocomplete", completion)\(attribute: "inputmode", mode) \
-        \(attribute: "list", suggestions.isEmpty ? nil : "\(name)-list") \
+        \(attribute: "list", suggestions.isEmpty ? nil : "\(name)-list")\(if: isColor, " data-color") \
         spellcheck="false" autocapitalize="none"\(state)>\(list)
         """
     }
   }
+
+  private var isColor: Bool { if case .color = kind { true } else { false } }
 
   /// The suggestions; nil without any.
   private var list: Markup? {

@@ -16,6 +16,11 @@ package enum Part {
   /// Returns a name that a user has chosen, in any direction of writing.
   package static func name(_ text: String) -> Markup { "<bdi>\(visible(text))</bdi>" }
 
+  /// Returns a short text that does not break.
+  package static func whole(_ text: String) -> Markup {
+    #"<bdi class="whole">\#(visible(text))</bdi>"#
+  }
+
   package static func identifier(_ text: String) -> Markup { "<code>\(visible(text))</code>" }
 
   /// Returns the name of a setting in words, and as programs write it if that differs.

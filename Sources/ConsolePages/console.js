@@ -4,6 +4,7 @@
 const link = document.querySelector(".plain-page #link");
 if (link && location.hash.length > 1) {
   link.value = location.hash.slice(1);
+  document.getElementById("link-hint").textContent = "Your link is filled in. Choose Continue.";
   history.replaceState(null, "", location.pathname);
 }
 
@@ -42,6 +43,21 @@ for (const code of document.querySelectorAll("pre.code:not(.difference), .key co
     button.textContent = "Copied";
   });
   code.after(button);
+}
+
+// A picker beside the text of a color.
+for (const text of document.querySelectorAll("input[data-color]")) {
+  const picker = document.createElement("input");
+  const row = document.createElement("div");
+  picker.type = "color";
+  picker.setAttribute("aria-label", `Pick: ${text.labels[0]?.textContent ?? "color"}`);
+  const take = () => { if (/^#[0-9a-f]{6}$/i.test(text.value)) picker.value = text.value; };
+  take();
+  text.addEventListener("input", take);
+  picker.addEventListener("input", () => { text.value = picker.value; });
+  row.className = "color";
+  text.replaceWith(row);
+  row.append(text, picker);
 }
 
 // Two clicks send one form.

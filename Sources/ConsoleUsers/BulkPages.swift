@@ -15,18 +15,18 @@ import WireKit
 @EventLoop enum BulkPages {
   nonisolated static let routes = [
     ConsoleVisit.page(
-      "/console/{app}/users/bulk", isRecent: true, "Ask whether to change many users"
+      "/console/{app}/users/bulk", for: .admin, isRecent: true, "Ask whether to change many users"
     ) { (visit) async throws(Failure) in
       try await confirmation(visit, FormValues(visit.call.request.query))
     },
     ConsoleVisit.form(
-      "/console/{app}/users/bulk", isRecent: true, "Change many users", start),
+      "/console/{app}/users/bulk", for: .admin, isRecent: true, "Change many users", start),
   ]
 
   private static let actions = [
-    ("block", "Block"), ("unblock", "Unblock"), ("end_sessions", "End sessions"),
-    ("add_role", "Add a role"), ("remove_role", "Remove a role"), ("export", "Export"),
-    ("delete", "Delete"),
+    ("export", "Export all data"), ("block", "Block"), ("unblock", "Unblock"),
+    ("end_sessions", "End sessions"), ("add_role", "Add a role"),
+    ("remove_role", "Remove a role"), ("delete", "Delete"),
   ]
 
   /// Returns the label of an action; nil for an unknown one.
@@ -36,7 +36,8 @@ import WireKit
   private nonisolated static let effects = [
     "block": "cannot sign in any more, and their sessions end.", "unblock": "can sign in again.",
     "end_sessions": "must sign in again.", "add_role": "get the role.",
-    "remove_role": "lose the role.", "export": "are written to a file.",
+    "remove_role": "lose the role.",
+    "export": "are written to a file with all their data, as an import reads it.",
     "delete": "are deleted with all their data. This cannot be undone.",
   ]
 
@@ -57,13 +58,14 @@ import WireKit
 
   /// Returns the form that acts on the chosen users, or on all that match the filter.
   static func form(_ filter: UserFilter, _ visit: ConsoleVisit) -> Markup {
-    let action = ConsoleField("action", "With users", .choice(actions))
+    let action = ConsoleField("action", "Bulk actions", .choice([("", "Choose…")] + actions))
+    let all = filter.text.isEmpty ? "All users" : "All that match this filter"
     return """
       <form id="bulk" class="filter" method="get" action="\(visit.path("users", "bulk").text)">\
       <input type="hidden" name="filter" value="\(filter.text)">\
-      \(action.markup)\(Part.submit("Selected users", .secondary))\
-      \(Part.submit("All that match this filter", .secondary, value: HiddenField("scope", "all")))\
-      </form>
+      \(action.markup)<span class="selected">\(Part.submit("Selected users", .secondary))</span>\
+      \(Part.submit(all, .secondary, value: HiddenField("scope", "all")))\
+      <p class="muted none">Select users above for “Selected users”.</p></form>
       """
   }
 
@@ -78,7 +80,7 @@ import WireKit
 
     init(_ form: FormValues?) {
       let asked = form?["action"] ?? ""
-      action = BulkPages.effects[asked] == nil ? "block" : asked
+      action = BulkPages.effects[asked] == nil ? "" : asked
       if form?["scope"] == "all" {
         let text = form?["filter"] ?? ""
         filter = text.isEmpty ? BulkPages.everyone : text
@@ -107,7 +109,16 @@ import WireKit
     _ visit: ConsoleVisit, _ form: FormValues?, _ mistakes: [Mistake] = []
   ) async throws(Failure) -> ConsolePage {
     let selection = Selection(form)
-    let label = label(of: selection.action) ?? ""
+    guard let label = label(of: selection.action) else {
+      var page = ConsolePage("Bulk actions", section: .users)
+      page.back = ConsoleLink("Users", to: visit.path("users"))
+      page.body = [
+        Part.empty(
+          "You have chosen no action.",
+          Part.link("Back to the users", to: visit.path("users"), style: .secondary))
+      ]
+      return page
+    }
     var page = ConsolePage("\(label): confirm", section: .users)
     page.back = ConsoleLink("Users", to: visit.path("users"))
     page.mistakes = mistakes
@@ -196,6 +207,9 @@ import WireKit
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
     let selection = Selection(form)
+    guard !selection.action.isEmpty else {
+      return .refused(try await confirmation(visit, form), .unprocessable)
+    }
     if selection.action == "delete" {
       let count = try await users(of: selection, visit)?.count
       guard form.trimmed(named: "count") == count.map({ "\($0)" }) else {

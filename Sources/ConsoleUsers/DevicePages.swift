@@ -18,18 +18,19 @@ import WireKit
     ConsoleVisit.page(ofUser, "List the devices of a user", list),
     ConsoleVisit.form("\(ofUser)/sign-out", below: 1, "Sign a user out of a device") {
       (visit, form) async throws(Failure) in
+      let device = try await label(of: form["device"], visit)
       try await signOut(visit.userID, of: form["device"] ?? "", visit)
-      return .done(visit.userPath("devices"), "The user is signed out there.")
+      return .done(visit.userPath("devices"), "The user is signed out on \(device).")
     },
     ConsoleVisit.form("\(ofUser)/remove", below: 1, "Make devices forget a user") {
       (visit, form) async throws(Failure) in
       var path = ["users", visit.userID, "devices"]
       if let device = form["device"] { path.append(device) }
+      let device = try await label(of: form["device"], visit)
       _ = try await visit.send(ConsoleRequest(.delete, path))
       return .done(
         visit.userPath("devices"),
-        form["device"] == nil
-          ? "All devices have forgotten the user." : "The device has forgotten the user.")
+        "The user is signed out on \(device), and must sign in there with a password or code.")
     },
     ConsoleVisit.page(path, "Show a device with its users", show),
     ConsoleVisit.form("\(path)/sign-out", below: 1, "Sign users out of a device") {
@@ -49,6 +50,15 @@ import WireKit
   ]
 
   // MARK: Requests
+
+  /// Returns the name of a device of the user, for a sentence; all devices for nil.
+  private static func label(
+    of device: String?, _ visit: ConsoleVisit
+  ) async throws(Failure) -> String {
+    guard let device else { return "all devices" }
+    let found = try await visit.read("users", visit.userID, "devices", device).json
+    return found["agent"]?.string.map(BrowserName.init)?.label ?? "the device"
+  }
 
   /// Returns the user that a form names, or all users of the device.
   private static func users(
@@ -106,7 +116,7 @@ import WireKit
       let count = device["sessions"]?.text ?? "0"
       var row: [Markup] = [
         #"<a href="\#(visit.path("devices", id).text)">\#(name(of: device, id))</a>"#,
-        application(of: device), Part.name(networks[id] ?? ""), "\(count)",
+        application(of: device), network(networks[id], visit), "\(count)",
         Part.time(device["created_at"]?.string),
         Part.time(device["last_seen_at"]?.string),
       ]
@@ -136,9 +146,16 @@ import WireKit
     return "\(Part.name(label)) \(Part.identifier(NameWords.short(id)))"
   }
 
+  /// Returns an address with a link to its events.
+  private static func network(_ address: String?, _ visit: ConsoleVisit) -> Markup {
+    guard let address else { return "" }
+    let path = visit.path("audit", query: [("network", address)])
+    return #"<a href="\#(path.text)">\#(Part.whole(address))</a>"#
+  }
+
   /// Returns the name of the application of the latest sign-in on a device.
   private static func application(of device: JSON) -> Markup {
-    device["client_name"]?.string.map(Part.name) ?? Part.muted("None: sign-in by the API")
+    device["client_name"]?.string.map(Part.name) ?? Part.muted("The API")
   }
 
   /// Returns the addresses of the latest live sessions, by their devices.

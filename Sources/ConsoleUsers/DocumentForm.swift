@@ -64,6 +64,20 @@ struct DocumentForm {
 
   private init(entries: [Entry]) { self.entries = entries }
 
+  /// Returns when a document was last changed, as its newest version tells; nil without versions.
+  ///
+  /// - Throws: the failure of the request.
+  @EventLoop static func lastChange(
+    of document: ConsoleDocument, _ visit: ConsoleVisit
+  ) async throws(Failure) -> Markup? {
+    let versions = try await visit.read(
+      "users", visit.userID, document.rawValue, "versions", query: [("limit", "1")])
+    guard let last = versions.items.first, let time = last["changed_at"]?.string else { return nil }
+    let actor = last["actor"]?.string ?? ""
+    let name = try await visit.actors([actor])[actor] ?? actor
+    return "Last change: \(Part.time(time)), \(Part.address(name))."
+  }
+
   // MARK: Markup
 
   /// Returns the card with the form; without the right to save, it only shows the documents.
@@ -73,12 +87,19 @@ struct DocumentForm {
     _ heading: String?, to path: LocalPath, _ visit: ConsoleVisit, _ mistakes: [Mistake]
   ) async throws(Failure) -> Markup {
     let isKept = try await visit.versionsKept() > 0
+    var dates: [ConsoleDocument: Markup] = [:]
+    for entry in entries where isKept {
+      dates[entry.document] = try await Self.lastChange(of: entry.document, visit)
+    }
     func hint(of document: ConsoleDocument) -> Markup {
       let (label, path) =
         isKept
-        ? ("Versions of \(document.field)", visit.userPath(document.rawValue, "versions"))
+        ? ("Earlier versions of \(document.field)", visit.userPath(document.rawValue, "versions"))
         : ("No earlier versions are kept", visit.path("settings", "document"))
-      return "\(document.hint) \(Part.link(label, to: path))"
+      return """
+        \(document.hint) \(dates[document].map { "\($0) " as Markup })\
+        \(Part.link(label, to: path))
+        """
     }
     guard visit.right >= .admin else {
       let texts = entries.map { entry -> Markup in
@@ -87,7 +108,8 @@ struct DocumentForm {
         \(Part.code(entry.text, label: entry.document.label))
         """
       }
-      return Part.card(heading, "\(texts)")
+      return Part.card(
+        heading, "\(texts)\(Part.paragraph("An admin or owner can change it.", isMuted: true))")
     }
     guard entries.allSatisfy({ $0.text.utf8.count <= Self.longest }) else {
       return Part.card(

@@ -102,7 +102,7 @@ import WireKit
     let user = try await visit.read("users", visit.userID).json
     let list = try await visit.read(
       "users", visit.userID, document.rawValue, "versions",
-      query: [("limit", "50"), ("cursor", visit.cursor)])
+      query: [("limit", versionsOfPage), ("cursor", visit.cursor)])
     var page = UserPages.page(of: user, tab(of: document), visit)
     page.commands = [
       "dossier api GET /v1/users/\(visit.userID)/\(document.rawValue)/versions --app \(visit.place)"
@@ -121,21 +121,75 @@ import WireKit
     }
     let actors = try await visit.actors(list.items.compactMap { $0["actor"]?.string })
     var table = ConsoleTable(
-      "Versions of \(document.field)", [.init("Version"), .init("Changed"), .init("By")])
-    for item in list.items {
+      "Versions of \(document.field)",
+      [.init("Version"), .init("Changed"), .init("By"), .init("What it changed")])
+    let summaries = try await summaries(of: list, document, visit)
+    for (item, summary) in zip(list.items, summaries) {
       let number = item["version"]?.text ?? ""
       let path = visit.userPath(document.rawValue, "versions", number)
       table.rows.append([
         "\(Part.link(number, to: path))\(if: item["deleted"]?.bool == true, " \(Part.tag("Deleted"))")",
         Part.time(item["changed_at"]?.string),
-        Part.address(item["actor"]?.string.flatMap { actors[$0] } ?? ""),
+        Part.address(item["actor"]?.string.flatMap { actors[$0] } ?? ""), summary,
       ])
     }
     page.body = ["<h2>Versions of \(document.field)</h2>", table.markup]
+    if visit.right < .admin { page.body.append(restorers) }
     page.body += visit.pager(list) {
       visit.userPath(document.rawValue, "versions", query: $0)
     }
     return page
+  }
+
+  /// The versions on a page, whose texts are all read.
+  private static let versionsOfPage = "20"
+  private static let restorers = Part.paragraph(
+    "An admin or owner can restore a version.", isMuted: true)
+
+  /// Returns what each version of a page has changed.
+  private static func summaries(
+    of list: ConsoleAnswer, _ document: ConsoleDocument, _ visit: ConsoleVisit
+  ) async throws(Failure) -> [Markup] {
+    var items = list.items
+    if let next = list.next {
+      items += try await visit.read(
+        "users", visit.userID, document.rawValue, "versions",
+        query: [("limit", "1"), ("cursor", next)]
+      ).items
+    }
+    var bodies: [JSON?] = []
+    for item in items { bodies.append(try await body(of: item, document, visit)) }
+    return list.items.indices.map { index in
+      guard let after = bodies[index] else { return Part.muted("all was deleted") }
+      guard index + 1 < bodies.count else { return Part.muted("the oldest version that is kept") }
+      return VersionSummary(from: bodies[index + 1] ?? [:], to: after).markup
+    }
+  }
+
+  /// Returns the text of a version; nil for a deletion, and for a version that is gone meanwhile.
+  private static func body(
+    of item: JSON, _ document: ConsoleDocument, _ visit: ConsoleVisit
+  ) async throws(Failure) -> JSON? {
+    guard item["deleted"]?.bool != true, let number = item["version"]?.text else { return nil }
+    do throws(Failure) {
+      return try await visit.read("users", visit.userID, document.rawValue, "versions", number).json
+    } catch .notFound {
+      return nil
+    }
+  }
+
+  /// Returns the card with what a version has changed; nil if the version before it is not kept.
+  private static func change(
+    by number: String, _ old: JSON, _ document: ConsoleDocument, _ visit: ConsoleVisit
+  ) async throws(Failure) -> Markup? {
+    let before = try await visit.read(
+      "users", visit.userID, document.rawValue, "versions",
+      query: [("limit", "1"), ("cursor", number)]
+    ).items.first
+    guard let before else { return nil }
+    let body = try await body(of: before, document, visit) ?? [:]
+    let label = "What this version changed"
+    return Part.card(label, Difference(from: body.edited, to: old.edited).markup(label: label))
   }
 
   private static func version(
@@ -151,6 +205,9 @@ import WireKit
     page.back = ConsoleLink("Versions", to: visit.userPath(document.rawValue, "versions"))
     let isCurrent = current.version.map { "\($0)" } == number
     page.body = ["<h2>Version \(number) of \(document.field)</h2>"]
+    if let change = try await change(by: number, old.json, document, visit) {
+      page.body.append(change)
+    }
     if !isCurrent {
       let label = "From this version to the stored one"
       page.body.append(
@@ -164,6 +221,7 @@ import WireKit
         [.version(current.version)])
       page.body.append(Part.button("Restore as a new version", target, style: .primary))
     }
+    if !isCurrent, visit.right < .admin { page.body.append(restorers) }
     return page
   }
 

@@ -19,7 +19,7 @@ import WireKit
     ConsoleVisit.page(path, "List the jobs of an app") { (visit) async throws(Failure) in
       try await list(visit)
     },
-    ConsoleVisit.form("\(path)/import", below: 1, isRecent: true, "Begin an import") {
+    ConsoleVisit.form("\(path)/import", below: 1, for: .admin, isRecent: true, "Begin an import") {
       (visit, form) async throws(Failure) in
       var body = JSONObject([("kind", "import")])
       for name in ["format", "existing", "issuer"] where !form.trimmed(named: name).isEmpty {
@@ -28,21 +28,24 @@ import WireKit
       if form["verified_emails"] != nil { body["verified_emails"] = true }
       return try await start(body, visit, "Now upload the file")
     },
-    ConsoleVisit.form("\(path)/export", below: 1, isRecent: true, "Begin an export") {
+    ConsoleVisit.form("\(path)/export", below: 1, for: .admin, isRecent: true, "Begin an export") {
       (visit, _) async throws(Failure) in
       try await start(JSONObject([("kind", "export")]), visit, "The export has begun")
     },
     ConsoleVisit.refreshing("\(path)/{job}", "Show a job", show),
     ConsoleVisit.upload(
-      "\(path)/{job}/input", below: 1, limit: Jobs.uploadLimit, "Upload input of an import", upload),
-    ConsoleVisit.form("\(path)/{job}/start", below: 1, isRecent: true, "Start an import") {
+      "\(path)/{job}/input", below: 1, limit: Jobs.uploadLimit, for: .admin,
+      "Upload input of an import", upload),
+    ConsoleVisit.form(
+      "\(path)/{job}/start", below: 1, for: .admin, isRecent: true, "Start an import"
+    ) {
       (visit, form) async throws(Failure) in
       let isDry = form["dry_run"] == "true"
       return try await act(
         visit, .post, "start", ["dry_run": .bool(isDry)],
         isDry ? "The dry run has begun" : "The import has begun")
     },
-    ConsoleVisit.form("\(path)/{job}/stop", below: 1, isRecent: true, "Stop a job") {
+    ConsoleVisit.form("\(path)/{job}/stop", below: 1, for: .admin, isRecent: true, "Stop a job") {
       (visit, _) async throws(Failure) in
       // A job that has ended meanwhile keeps its results.
       let job = try await visit.read("jobs", id(visit)).json
@@ -51,14 +54,16 @@ import WireKit
       }
       return try await act(visit, .delete, nil, nil, "Stopped")
     },
-    ConsoleVisit.form("\(path)/{job}/remove", below: 2, isRecent: true, "Remove a job") {
+    ConsoleVisit.form("\(path)/{job}/remove", below: 2, for: .admin, isRecent: true, "Remove a job")
+    {
       (visit, _) async throws(Failure) in
       let job = try await visit.read("jobs", id(visit)).json
       guard job["state"] != "running" else { throw .jobState }
       _ = try await visit.send(ConsoleRequest(.delete, "jobs", id(visit)))
       return .done(visit.path("transfer"), "Removed")
     },
-    ConsoleVisit.download("\(path)/{job}/results", "Download the results of a job") { visit in
+    ConsoleVisit.download("\(path)/{job}/results", for: .admin, "Download the results of a job") {
+      visit in
       ConsoleRequest(.get, "jobs", id(visit), "results")
     } name: { visit in
       "\(visit.place)-\(id(visit)).ndjson"
@@ -88,7 +93,7 @@ import WireKit
     if jobs.items.isEmpty {
       page.body.append(Part.empty("No import, export or change of many users has been started."))
     } else {
-      page.body.append(table(of: jobs.items, visit))
+      page.body.append(try await table(of: jobs.items, visit))
       page.body += visit.pager(jobs) { visit.path("transfer", query: $0) }
     }
     guard visit.session.isRecent else {
@@ -107,7 +112,9 @@ import WireKit
       Part.card(
         "Export users",
         """
-        \(Part.paragraph("All users of the app, as lines that an import reads, without passwords."))\
+        \(Part.paragraph(
+          "All users of the app with all their data, as lines of JSON that an import reads, without "
+            + "passwords. The list of users has “Export CSV” for a spreadsheet."))\
         \(Part.button("Export all users", visit.target(visit.path("transfer", "export"))))
         """),
     ]
@@ -141,7 +148,10 @@ import WireKit
       """)
   }
 
-  private static func table(of jobs: [JSON], _ visit: ConsoleVisit) -> Markup {
+  private static func table(
+    of jobs: [JSON], _ visit: ConsoleVisit
+  ) async throws(Failure) -> Markup {
+    let actors = try await visit.actors(jobs.compactMap(actor))
     var table = ConsoleTable(
       "Jobs",
       [
@@ -152,11 +162,16 @@ import WireKit
       let path = page(of: job["id"]?.string ?? "", visit)
       table.rows.append([
         Part.link(title(of: job), to: path), tag(of: job), "\(done(job))",
-        Part.name(job["administrator"]?.string ?? "operator"),
+        Part.address(actor(of: job).flatMap { actors[$0] } ?? "Command line"),
         Part.time(job["created_at"]?.string),
       ])
     }
     return table.markup
+  }
+
+  /// Returns the administrator who has started a job, as events name it; nil for an operator.
+  private static func actor(of job: JSON) -> String? {
+    job["administrator"]?.string.map { "administrator:\($0)" }
   }
 
   // MARK: One job
@@ -285,7 +300,8 @@ import WireKit
     if let bytes = job["result_bytes"]?.number?.int, bytes > 0 {
       rest.append(
         Part.link(
-          "Download the results", to: visit.path("transfer", id(visit), "results"),
+          job["kind"] == "export" ? "Download the list" : "Download the results",
+          to: visit.path("transfer", id(visit), "results"),
           style: .secondary))
     }
     rest.append(button("Remove the job", "remove"))

@@ -81,6 +81,9 @@ import WireKit
             visit.target(visit.userPath("properties")), isWide: true,
             "\(fields.markup(mistakes))\(Part.buttons(Part.submit("Set")))")))
     }
+    if !mayWrite {
+      page.body.append(Part.paragraph("An admin or owner can change properties.", isMuted: true))
+    }
     page.commands = [
       "dossier api GET /v1/users/\(visit.userID)/properties --app \(visit.place)"
     ]

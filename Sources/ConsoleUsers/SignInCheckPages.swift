@@ -114,7 +114,8 @@ import WireKit
           "No reason was found. Ask for the text of the page or app, and for the time of the attempt."
         ))
     }
-    page.body += reasons.map { card(of: $0, question, visit) }
+    let author = try await blocker(of: user, reasons, visit)
+    page.body += reasons.map { card(of: $0, by: author, question, visit) }
     let mails = found["mails"]?.array?.compactMap { $0["mail"] } ?? []
     page.body.append(
       mails.isEmpty
@@ -132,7 +133,7 @@ import WireKit
     _ question: Question, _ visit: ConsoleVisit, _ mistakes: [Mistake]
   ) -> Markup {
     let fields = [
-      ConsoleField("user", "Email address or id", value: question.user),
+      ConsoleField("user", "Email address or ID", value: question.user),
       ConsoleField(
         "network", "IP address of the user", value: question.network, hint: "May stay empty."),
       ConsoleField(
@@ -147,14 +148,29 @@ import WireKit
       """)
   }
 
+  /// Returns who has blocked a user; nil if no reason is a block, or its event is gone.
+  private static func blocker(
+    of user: String?, _ reasons: [JSON], _ visit: ConsoleVisit
+  ) async throws(Failure) -> Markup? {
+    guard let user, reasons.contains(where: { $0["code"] == "blocked" }) else { return nil }
+    let event = try await visit.read(
+      "audit",
+      query: [
+        ("app", visit.place), ("user", user), ("action", "user_block"), ("limit", "1"),
+      ]
+    ).items.first
+    return event.map(AuditPages.actor)
+  }
+
   private static func card(
-    of reason: JSON, _ question: Question, _ visit: ConsoleVisit
+    of reason: JSON, by author: Markup?, _ question: Question, _ visit: ConsoleVisit
   ) -> Markup {
     let prevented = reason["prevents"]?.array?.compactMap(\.string) ?? []
     var rows: [(label: String, value: Markup)] = []
     if !prevented.isEmpty {
       rows.append(("Prevents", "\(prevented.map(name(of:)).joined(separator: ", "))"))
     }
+    if reason["code"] == "blocked", let author { rows.append(("Blocked by", author)) }
     if let until = reason["until"]?.string { rows.append(("Ends by itself", Part.time(until))) }
     let remedy = Remedy(of: reason, visit)
     var removal: Markup?
@@ -165,12 +181,23 @@ import WireKit
         visit.target(
           visit.path("sign-in-check", "remove"),
           question.query.map { HiddenField($0.name, $0.value) }
-            + [HiddenField("reason", Remedy.key(of: reason))]), style: .primary)
+            + [HiddenField("reason", Remedy.key(of: reason))]),
+        style: reason["code"] == "email_unverified" ? .secondary : .primary)
     case .link(let label, let path): removal = Part.link(label, to: path, style: .secondary)
     case .none:
       removal = reason["action"]?["command"]?.string.map {
         Part.code($0, label: "Command line")
       }
+    case .others(let who):
+      removal = Part.paragraph("\(who) can remove this reason on this page.")
+    }
+    if reason["code"] == "email_unverified", let user = reason["action"]?["path"]?.string {
+      let id = user.split(separator: "/").dropFirst(2).first.map(String.init) ?? ""
+      let target = visit.target(visit.path("users", id, "verify", "request"))
+      removal = """
+        <div class="buttons">\(Part.button("Send a verification email", target, style: .primary))\
+        \(removal)</div>
+        """
     }
     return Part.card(
       nil,
@@ -219,6 +246,8 @@ import WireKit
     /// A form that sends the request of the reason.
     case button(String)
     case link(String, LocalPath)
+    /// Another role may remove it: who has that role.
+    case others(String)
     case none
 
     /// Returns the text that tells a reason from the others of a check.
@@ -241,11 +270,18 @@ import WireKit
         self = path.last == "reset-request" ? .button("Email a link to a new password") : .none
       case "rate_limited": self = .button("Reset the limits")
       case "wrong_factor":
-        self = visit.right >= .admin ? .button("Remove the second factors") : .none
+        self =
+          visit.right >= .admin
+          ? .button("Remove the second factors") : .others(AdministratorRight.admin.holders)
       case "mail_failed":
-        self = visit.right >= .deployment ? .button("Send the email again now") : .none
+        self =
+          visit.right >= .deployment
+          ? .button("Send the email again now") : .others(AdministratorRight.deployment.holders)
       case "no_user", "sign_up_waiting":
-        self = visit.right >= .admin ? .link("Create user", visit.path("users", "new")) : .none
+        self =
+          visit.right >= .admin
+          ? .link("Create user", visit.path("users", "new"))
+          : .others(AdministratorRight.admin.holders)
       case "merged", "similar_address", "former_address":
         let other = body["email"]?.string ?? body["user_id"]?.string ?? ""
         self = .link("Check that user", visit.path("sign-in-check", query: [("user", other)]))

@@ -17,10 +17,10 @@ import WireKit
 @EventLoop enum SupportPages {
   nonisolated static let routes = [
     ConsoleVisit.page(
-      "/console/{app}/support", isRecent: true, "Ask for the code of a user"
+      "/console/{app}/support", for: .support, isRecent: true, "Ask for the code of a user"
     ) { visit in page(visit) },
     ConsoleVisit.form(
-      "/console/{app}/support", isRecent: true, "Open a session of support", open),
+      "/console/{app}/support", for: .support, isRecent: true, "Open a session of support", open),
     ConsoleVisit.page(
       "/console/{app}/support/{session}", "Show what the user of a session of support sees", show),
     ConsoleVisit.form(

@@ -14,10 +14,20 @@ import WireKit
 @EventLoop package enum UserListPages {
   nonisolated static let routes = [
     ConsoleVisit.lead("/console/{app}/users", "List users", list),
-    ConsoleVisit.page("/console/{app}/users/new", "Show the form of a new user") { visit in
+    ConsoleVisit.page("/console/{app}/users/new", for: .admin, "Show the form of a new user") {
+      visit in
       newPage(visit)
     },
-    ConsoleVisit.form("/console/{app}/users/new", "Create a user", create),
+    ConsoleVisit.form("/console/{app}/users/new", for: .admin, "Create a user", create),
+    ConsoleVisit.posted(
+      "/console/{app}/users/export", below: 1, for: .admin, isRecent: true,
+      "Export the list of users"
+    ) { (visit, form) async throws(Failure) in
+      let filter = UserFilter(form)
+      var request = ConsoleRequest(.get, "users", "export")
+      request.query = [("filter", filter.text), ("sort", filter.sort)]
+      return try await visit.response(to: request)
+    },
   ]
 
   /// The users on a page.
@@ -28,12 +38,11 @@ import WireKit
   private static func list(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleOutcome {
     let query = FormValues(visit.call.request.query)
     let filter = UserFilter(query)
-    // The selects write into the filter field, which shows all that is asked.
-    if filter.hasSelects { return .redirect(visit.path("users", query: filter.query)) }
     var page = ConsolePage("Users", section: .users)
     if visit.right >= .admin {
       page.actions = [
-        Part.link("Create user", to: visit.path("users", "new"), style: .primary)
+        Part.link("Create user", to: visit.path("users", "new"), style: .primary),
+        Part.button("Export CSV", visit.target(visit.path("users", "export"), filter.hidden)),
       ]
     }
     if visit.right >= .support {
@@ -49,7 +58,7 @@ import WireKit
         "users",
         query: [
           ("filter", filter.text), ("sort", filter.sort), ("limit", count),
-          ("cursor", visit.cursor),
+          ("cursor", visit.cursor), ("total", countsMatches(filter, visit) ? "estimate" : ""),
         ])
     } catch {
       let isRefused = error.is(.roleInsufficient)
@@ -90,19 +99,43 @@ import WireKit
       }
       return .refused(page, .ok)
     }
-    if filter.text.isEmpty, visit.cursor.isEmpty {
-      let total = found.next == nil ? words(for: users.count) : try await total(visit, users.count)
+    if visit.cursor.isEmpty {
+      let total: String?
+      if found.next == nil {
+        total = words(for: users.count)
+      } else if let matches = found.total.map(words(forMatches:)) {
+        total = matches
+      } else {
+        total = try await self.total(visit, users.count)
+      }
       if let total { page.body.append(Part.paragraph(total, isMuted: true)) }
     }
     let isBulk = visit.right >= .admin
     page.body.append(table(of: users, in: visit.place, isBulk: isBulk))
-    if isBulk { page.body.append(BulkPages.form(filter, visit)) }
+    page.body.append(
+      isBulk
+        ? BulkPages.form(filter, visit)
+        : Part.paragraph(
+          "An admin or owner can create users, export this list as CSV, and change many users at once.",
+          isMuted: true))
     page.body += visit.pager(found) { visit.path("users", query: filter.query + $0) }
     return .refused(page, .ok)
   }
 
   /// Returns an exact number of users in words.
   private static func words(for count: Int) -> String { count == 1 ? "1 user" : "\(count) users" }
+
+  /// Whether the page shows how many users match: its first part, of a filter.
+  private static func countsMatches(_ filter: UserFilter, _ visit: ConsoleVisit) -> Bool {
+    !filter.text.isEmpty && visit.cursor.isEmpty
+  }
+
+  /// Returns a field `Total-Count` in words.
+  private static func words(forMatches total: String) -> String {
+    let parts = total.split(separator: ";")
+    let number = parts.first.flatMap { Int($0) } ?? 0
+    return parts.count > 1 ? "At least \(words(for: number))" : words(for: number)
+  }
 
   /// Returns the number of users of the last night in words; nil if the list has more already.
   private static func total(
@@ -140,7 +173,7 @@ import WireKit
     var table = ConsoleTable(
       "Users",
       [
-        .init("User"), .init("State"), .init("Name", isMinor: true), .init("Id"), .init("Created"),
+        .init("User"), .init("State"), .init("Name", isMinor: true), .init("ID"), .init("Created"),
       ])
     for user in users {
       let id = user["id"]?.string ?? ""
@@ -219,67 +252,5 @@ import WireKit
     } orShow: { mistakes in
       newPage(visit, form, mistakes: mistakes)
     }
-  }
-}
-
-/// The filter of a list of users, and the selects of its form that write into it.
-struct UserFilter {
-  let text: String
-  let sort: String
-  /// Whether the form has a value that is not in the filter yet.
-  let hasSelects: Bool
-
-  init(_ query: FormValues?) {
-    let typed = query?["filter"] ?? ""
-    let (from, to) = (query?["from"] ?? "", query?["to"] ?? "")
-    let zone = DayZone(minutes: query?["offset"] ?? "") ?? .utc
-    var terms = typed.isEmpty ? [] : [typed]
-    if !from.isEmpty { terms.append("created_at >= \"\(zone.start(of: from))\"") }
-    // The last day belongs to the range.
-    if !to.isEmpty { terms.append("created_at <= \"\(zone.last(of: to))\"") }
-    if let term = Self.terms[query?["state"] ?? ""] {
-      // A filter needs one term with an index, and each user has this one.
-      if terms.isEmpty { terms.append("created_at >= \"1970-01-01T00:00:00Z\"") }
-      terms.append(term)
-    }
-    hasSelects = terms.count > (typed.isEmpty ? 0 : 1)
-    // Only `or` binds less than `and`.
-    let parts = terms.map { $0.contains(" or ") && terms.count > 1 ? "(\($0))" : $0 }
-    text = parts.joined(separator: " and ")
-    sort = query?["sort"] ?? ""
-  }
-
-  private static let states = [
-    ("", "All"), ("blocked", "Blocked"), ("guest", "Guests"), ("unverified", "Not verified"),
-  ]
-  private static let terms = [
-    "blocked": "blocked = true", "guest": "anonymous = true",
-    "unverified": "email_verified = false and anonymous = false",
-  ]
-
-  /// The parameters of the page.
-  var query: [(name: String, value: String)] { [("filter", text), ("sort", sort)] }
-
-  /// The flags of the command.
-  var flags: String {
-    let filter = text.isEmpty ? "" : " --filter \(CommandLineText.quoted(text))"
-    return filter + (sort.isEmpty ? "" : " --sort \(CommandLineText.quoted(sort))")
-  }
-
-  @EventLoop func form(_ visit: ConsoleVisit, _ mistakes: [Mistake]) -> Markup {
-    let fields = [
-      ConsoleField("filter", "Filter", value: text),
-      ConsoleField("state", "State", .choice(Self.states)),
-      ConsoleField(
-        "sort", "Order", .choice([("", "Newest first"), ("created_at", "Oldest first")]),
-        value: sort),
-      ConsoleField("from", "Created from", .day),
-      ConsoleField("to", "Created to", .day),
-    ]
-    return """
-      <form class="filter" method="get" action="\(visit.path("users").text)">\
-      <input type="hidden" name="offset" value="">\
-      \(fields.markup(mistakes))\(Part.submit("Apply", .secondary))</form>
-      """
   }
 }

@@ -14,20 +14,48 @@ import WireKit
   private nonisolated static let path = "/console/{app}/users/{user}/merge"
 
   nonisolated static let routes = [
-    ConsoleVisit.page(path, isRecent: true, "Show what a merge of two users would do") {
+    ConsoleVisit.page(path, for: .admin, isRecent: true, "Show what a merge of two users would do")
+    {
       (visit) async throws(Failure) in
       try await page(visit, FormValues(visit.call.request.query))
     },
-    ConsoleVisit.form(path, isRecent: true, "Merge another user into a user", merge),
-    ConsoleVisit.form("\(path)/undo", below: 1, isRecent: true, "Undo a merge of users", undo),
+    ConsoleVisit.form(path, for: .admin, isRecent: true, "Merge another user into a user", merge),
+    ConsoleVisit.form(
+      "\(path)/undo", below: 1, for: .admin, isRecent: true, "Undo a merge of users", undo),
   ]
 
   /// The documents, by their names in requests.
   private static let documents = ConsoleDocument.allCases.map { ($0.member, $0.label) }
-  private static let choices = [
-    ("merge", "Merge members; those of the user that stays win"), ("keep", "Keep"),
-    ("take", "Take that of the other user"),
-  ]
+  private static let choices = ["merge", "keep", "take"]
+
+  /// Returns the choices for a document, in words with the names and the dates of both sides.
+  private static func options(
+    for document: String, _ preview: JSON, _ mine: String, _ theirs: String
+  ) -> [(value: String, label: String)] {
+    let (kept, taken) = (
+      date(of: document, preview["user"]), date(of: document, preview["other"])
+    )
+    func label(_ verb: String, _ name: String, _ date: String?, isNewer: Bool) -> String {
+      let words = date.map { ", of \(day($0))" } ?? ""
+      return "\(verb) that of \(name)\(words)\(isNewer ? " (the newer one)" : "")"
+    }
+    let isOlder = kept.flatMap { mine in taken.map { mine < $0 } }
+    return [
+      ("merge", "Join both; where both have a value, that of \(mine) stays"),
+      ("keep", label("Keep", mine, kept, isNewer: isOlder == false)),
+      ("take", label("Take", theirs, taken, isNewer: isOlder == true)),
+    ]
+  }
+
+  /// Returns when a document of a party was last changed; nil without a document.
+  private static func date(of document: String, _ party: JSON?) -> String? {
+    party?["documents"]?[document]?["updated_at"]?.string
+  }
+
+  /// Returns the day and the minute of a time, in UTC as the database writes it.
+  private static func day(_ time: String) -> String {
+    String(time.prefix(16).map { $0 == "T" ? " " : $0 })
+  }
 
   // MARK: The page
 
@@ -65,7 +93,7 @@ import WireKit
     page.body = [chooser(visit, form, page.mistakes, hasPreview: preview != nil)]
     if let preview, let other {
       page.body += comparison(preview)
-      page.body.append(confirmation(preview, other, form, visit, page.mistakes))
+      page.body.append(confirmation(preview, (name, other), form, visit, page.mistakes))
     }
     page.body += try await earlier(visit)
     page.commands = [
@@ -90,7 +118,7 @@ import WireKit
   private static func body(_ form: FormValues?, from other: String, isDry: Bool) -> JSON {
     var body = JSONObject([("from", .string(other)), ("dry_run", .bool(isDry))])
     for (name, _) in documents {
-      guard let choice = form?[name], choices.contains(where: { $0.0 == choice }) else { continue }
+      guard let choice = form?[name], choices.contains(choice) else { continue }
       body[name] = .string(choice)
     }
     return .object(body)
@@ -102,8 +130,8 @@ import WireKit
   ) -> Markup {
     let fields = [
       ConsoleField(
-        "other", "The user that goes", value: form?.trimmed("other") ?? "",
-        hint: "An email address or an id.")
+        "other", "User to merge", value: form?.trimmed("other") ?? "",
+        hint: "An email address or an ID. This user is deleted, and its data come here.")
     ]
     return Part.card(
       nil,
@@ -125,7 +153,7 @@ import WireKit
   private static func comparison(_ preview: JSON) -> [Markup] {
     let (user, other) = (preview["user"] ?? [:], preview["other"] ?? [:])
     var table = ConsoleTable(
-      "Both users", [.init("Part"), .init("Stays"), .init("Goes"), .init("After the merge")])
+      "Both users", [.init("Part"), .init("Stays"), .init("Is merged"), .init("After the merge")])
     func add(_ label: String, _ mine: String, _ theirs: String, _ after: String) {
       guard !mine.isEmpty || !theirs.isEmpty else { return }
       table.rows.append(["\(label)", Part.name(mine), Part.name(theirs), Part.name(after)])
@@ -135,12 +163,19 @@ import WireKit
       let theirs = other["profile"]?[name]?.string ?? ""
       add(label, mine, theirs, mine.isEmpty ? theirs : mine)
     }
+    for (name, label) in documents {
+      let (mine, theirs) = (date(of: name, user).map(day), date(of: name, other).map(day))
+      add("\(label) changed", mine ?? "", theirs ?? "", "")
+    }
+    let (waysOfUser, waysOfOther) = (ways(user["identities"]), ways(other["identities"]))
+    add(
+      "Ways to sign in", text(waysOfUser), text(waysOfOther), text(waysOfUser + waysOfOther))
     for (name, label, key) in [
-      ("identities", "Ways to sign in", "provider"), ("roles", "Roles", "name"),
+      ("roles", "Roles", "name"),
       ("permissions", "Permissions", "scope"), ("consents", "Consents", "client_id"),
     ] {
       let (mine, theirs) = (words(user[name], key), words(other[name], key))
-      let sum = mine + theirs.filter { name == "identities" || !mine.contains($0) }
+      let sum = mine + theirs.filter { !mine.contains($0) }
       add(label, text(mine), text(theirs), text(sum))
     }
     let (mine, theirs) = (user["properties"]?.object, other["properties"]?.object)
@@ -160,6 +195,14 @@ import WireKit
           label, user["documents"]?[name]?["body"], other["documents"]?[name]?["body"],
           preview["documents"]?[name])
       }
+  }
+
+  /// Returns identities in words, each with the address or the account that it is for.
+  private static func ways(_ list: JSON?) -> [String] {
+    (list?.array ?? []).map { way in
+      let method = EventWords.method(way["provider"]?.string ?? "")
+      return "\(method) of \(way["subject"]?.string ?? "")"
+    }
   }
 
   private static func words(_ list: JSON?, _ key: String) -> [String] {
@@ -198,12 +241,15 @@ import WireKit
   }
 
   private static func confirmation(
-    _ preview: JSON, _ other: String, _ form: FormValues?, _ visit: ConsoleVisit,
-    _ mistakes: [Mistake]
+    _ preview: JSON, _ parties: (user: String, other: String), _ form: FormValues?,
+    _ visit: ConsoleVisit, _ mistakes: [Mistake]
   ) -> Markup {
+    let other = parties.other
     let name = name(of: preview["other"], other)
-    let selects = documents.map { name, label in
-      ConsoleField(name, label, .choice(choices), value: choice(of: name, in: form))
+    let selects = documents.map { document, label in
+      ConsoleField(
+        document, label, .choice(options(for: document, preview, parties.user, name)),
+        value: choice(of: document, in: form))
     }
     let hidden = documents.map { HiddenField(shown + $0.0, choice(of: $0.0, in: form)) }
     let field = ConsoleQuestion.field(typing: name)
@@ -215,12 +261,12 @@ import WireKit
     let merge = Part.form(
       visit.target(visit.userPath("merge"), [HiddenField("other", other)] + hidden), isWide: true,
       """
-      <div class="grid fields">\(selects.map { $0.with(mistakes).markup })</div>\
+      \(selects.markup(mistakes))\
       \(Part.buttons(
         Part.submit("Show the result", .secondary, value: HiddenField("preview", "true"))))\
       \([field].markup(mistakes))\
       \(Part.buttons(
-        Part.submit("Merge users", .danger), instead,
+        Part.submit("Merge \(name) into \(parties.user)", .danger), instead,
         Part.link("Cancel", to: visit.userPath(), style: .secondary)))
       """)
     return """
@@ -235,7 +281,7 @@ import WireKit
   private static let shown = "shown_"
 
   private static func choice(of document: String, in form: FormValues?) -> String {
-    choices.first { $0.0 == form?[document] }?.0 ?? "merge"
+    choices.first { $0 == form?[document] } ?? "merge"
   }
 
   private static func name(of other: JSON?, _ id: String) -> String {
@@ -269,7 +315,7 @@ import WireKit
     request.body = body(form, from: other, isDry: false)
     return try await visit.submit(request, ["other", "confirmation"]) { _ in
       .done(
-        visit.userPath("merge"), "Merged. You can undo it below for 7 days. Merged user:",
+        visit.userPath(), "Merged. For 7 days, “Merge” has a button that undoes it. Merged user:",
         name: name)
     } orShow: { (mistakes) async throws(Failure) in
       try await page(visit, form, mistakes: mistakes)

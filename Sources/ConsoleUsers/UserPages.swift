@@ -19,21 +19,23 @@ import WireKit
         try await details(visit)
       },
       ConsoleVisit.form("\(path)/profile", below: 1, "Change the profile of a user", saveProfile),
-      ConsoleVisit.form("\(path)/block", below: 1, "Block a user") {
-        (visit, _) async throws(Failure) in
-        try await setBlock(visit, true)
-      },
       ConsoleVisit.form("\(path)/unblock", below: 1, "Unblock a user") {
         (visit, _) async throws(Failure) in
         try await setBlock(visit, false)
       },
+      ConsoleVisit.form(
+        "\(path)/verify/request", below: 2, for: .support,
+        "Email a user a link that verifies the address", mailVerification),
       ConsoleVisit.page("\(path)/history", "List what happened to a user", history),
-      ConsoleVisit.download("\(path)/export", "Download all data of a user") { visit in
+      ConsoleVisit.download("\(path)/export", for: .admin, "Download all data of a user") { visit in
         ConsoleRequest(.get, "users", visit.userID, "export")
       } name: { visit in
         "\(visit.userID).json"
       },
     ]
+    + ConsoleVisit.asked("\(path)/block", for: .support, "Block a user", ask: block) {
+      (visit, _) async throws(Failure) in try await setBlock(visit, true)
+    }
     + ConsoleVisit.asked(
       "\(path)/verify", for: .support, "Mark the address of a user as verified", ask: verification
     ) { (visit, _) async throws(Failure) in
@@ -57,6 +59,17 @@ import WireKit
     if let email = user["email"]?.string { return Part.address(email) }
     if let name = user["name"]?.string { return Part.name(name) }
     return "Guest \(NameWords.short(user["id"]?.string ?? ""))"
+  }
+
+  /// Returns the heading of the user's page: the picture, the address and the name.
+  private static func face(of user: JSON) -> Markup {
+    // A picture of another server would tell it who looks.
+    let picture = user["picture"]?.string.flatMap(LocalPath.init).map {
+      #"<img class="face" src="\#($0.text)" alt="" width="40" height="40"> "# as Markup
+    }
+    let name = user["email"]?.string == nil ? nil : user["name"]?.string
+    let shown = name.map { #" <span class="muted">\#(Part.name($0))</span>"# as Markup }
+    return "\(picture)\(heading(of: user))\(shown)"
   }
 
   /// Returns the states of a user, the most important one first.
@@ -108,7 +121,7 @@ import WireKit
   /// Returns the page of a user with its head and its tabs.
   static func page(of user: JSON, _ tab: Tab, _ visit: ConsoleVisit) -> ConsolePage {
     let title = title(of: user)
-    var page = ConsolePage(title, heading: heading(of: user), section: .users)
+    var page = ConsolePage(title, heading: face(of: user), section: .users)
     page.back = ConsoleLink("Users", to: visit.path("users"))
     page.tags = tags(of: user)
     page.tabs = Tab.allCases.filter { !$0.isForSupport || visit.right >= .support }.map {
@@ -150,13 +163,14 @@ import WireKit
       Part.card(
         nil,
         Part.definitions([
-          ("Id (user_id)", Part.identifier(visit.userID)),
+          ("ID (user_id)", Part.identifier(visit.userID)),
           ("Created", Part.time(user["created_at"]?.string)),
           ("Last change of the profile", Part.time(user["updated_at"]?.string)),
           ("Last sign-in", Part.time(logins["last_login_at"]?.string)),
           ("Sign-ins", "\(logins["login_count"]?.text ?? "0")"),
         ]))
     ]
+    page.body.append(profileCard(user, answer.version, typed, visit, mistakes))
     if visit.right >= .support {
       let form: DocumentForm
       if let documents {
@@ -164,11 +178,10 @@ import WireKit
       } else {
         form = try await DocumentForm.read([.metadata, .appMetadata], visit)
       }
-      page.body.append(try await dataCard(form, visit))
       page.body.append(
         try await form.card("Metadata", to: visit.userPath("metadata"), visit, mistakes))
+      page.body.append(try await dataCard(visit))
     }
-    page.body.append(profileCard(user, answer.version, typed, visit, mistakes))
     if visit.right < .admin {
       page.body.append(
         Part.paragraph(
@@ -186,31 +199,27 @@ import WireKit
   /// The most names of members in a row of the data.
   private static let mostNames = 12
 
-  /// Returns the card that tells which data of the user is where.
-  private static func dataCard(
-    _ form: DocumentForm, _ visit: ConsoleVisit
-  ) async throws(Failure) -> Markup {
+  /// Returns the card of the data that other tabs show.
+  private static func dataCard(_ visit: ConsoleVisit) async throws(Failure) -> Markup {
     let custom = try await visit.read("users", visit.userID, "custom-data").json
     let properties = try await visit.read("users", visit.userID, "properties").json
-    func row(_ label: String, _ meaning: String, _ data: JSON) -> (label: String, value: Markup) {
+    let date = try await DocumentForm.lastChange(of: .customData, visit)
+    func row(
+      _ label: String, _ meaning: String, _ data: JSON, _ date: Markup? = nil
+    ) -> (label: String, value: Markup) {
       let names = data.object?.map { $0.0 } ?? []
       let shown = names.prefix(mostNames).map { "\(Part.identifier($0.excerpt(40))) " as Markup }
       let rest = names.count > mostNames ? Part.muted("and \(names.count - mostNames) more") : nil
       let stored = names.isEmpty ? Part.muted("Empty") : "<span>\(shown)\(rest)</span>"
-      return (label, "\(stored)<br>\(Part.muted(meaning))")
-    }
-    let metadata = form.entries.map { entry in
-      let base = (try? JSON.parse(Array(entry.base.utf8))) ?? .null
-      return row(entry.document.label, entry.document.hint, base)
+      return (label, "\(stored)<br>\(Part.muted(meaning))\(date.map { "<br>\($0)" as Markup })")
     }
     return Part.card(
-      "Data",
+      "Other data",
       """
-      \(Part.definitions(
-        metadata + [
-          row(ConsoleDocument.customData.label, ConsoleDocument.customData.hint, custom),
-          row("Properties", PropertyPages.meaning, properties),
-        ]))\
+      \(Part.definitions([
+        row(ConsoleDocument.customData.label, ConsoleDocument.customData.hint, custom, date),
+        row("Properties", PropertyPages.meaning, properties),
+      ]))\
       \(Part.buttons(
         Part.link("Custom data", to: visit.userPath("custom-data"), style: .secondary),
         Part.link("Properties", to: visit.userPath("properties"), style: .secondary)))
@@ -225,21 +234,47 @@ import WireKit
           "Why can this user not sign in?",
           to: visit.path("sign-in-check", query: [("user", visit.userID)]), style: .secondary))
       if user["email"]?.string != nil, user["email_verified"]?.bool == false {
+        actions.append(verificationButton(visit))
         actions.append(
           Part.link("Mark as verified", to: visit.userPath("verify"), style: .secondary))
       }
       let isBlocked = user["blocked"]?.bool == true
       actions.append(
-        Part.button(
-          isBlocked ? "Unblock" : "Block",
-          visit.target(visit.userPath(isBlocked ? "unblock" : "block"))))
+        isBlocked
+          ? Part.button("Unblock", visit.target(visit.userPath("unblock")))
+          : Part.link("Block", to: visit.userPath("block"), style: .secondary))
     }
     if visit.right >= .admin {
+      actions.append(
+        """
+        <a class="button secondary" href="\(visit.userPath().text)#email">Change the address</a>
+        """)
       actions.append(Part.link("Export data", to: visit.userPath("export"), style: .secondary))
       actions.append(Part.link("Merge", to: visit.userPath("merge"), style: .secondary))
-      actions.append(Part.link("Delete", to: visit.userPath("delete"), style: .secondary))
+      actions.append(Part.link("Delete", to: visit.userPath("delete"), style: .danger))
     }
     return actions
+  }
+
+  /// Returns the button that emails the user a link.
+  static func verificationButton(_ visit: ConsoleVisit) -> Markup {
+    Part.button(
+      "Send a verification email", visit.target(visit.userPath("verify", "request")))
+  }
+
+  private static func mailVerification(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let user = try await visit.read("users", visit.userID).json
+    let request = ConsoleRequest(.post, "users", visit.userID, "email", "verify", "request")
+    return try await visit.submit(request, []) { _ in
+      .done(
+        visit.userPath(),
+        "An email with a link is on its way. The link verifies the address once the user has also "
+          + "signed in. It goes to", name: user["email"]?.string ?? "")
+    } orShow: { (mistakes) async throws(Failure) in
+      try await details(visit, mistakes: mistakes)
+    }
   }
 
   private static func profileCard(
@@ -254,7 +289,7 @@ import WireKit
     }
     let email = ConsoleField(
       "email", "Email address", .email, value: typed?["email"] ?? user["email"]?.string ?? "",
-      hint: "A new address is not verified.")
+      hint: "A new address is not verified, and no email is sent to it at once.")
     let others = profileFields.map { field in
       ConsoleField(
         field.name, field.label, value: typed?[field.name] ?? user[field.name]?.string ?? "",
@@ -310,7 +345,8 @@ import WireKit
         visit.userPath(),
         patch["email"]?.string == nil
           ? "The profile is saved."
-          : "The profile is saved. The new address is not verified, and no email was sent.")
+          : "The profile is saved. The new address is not verified, and no email was sent: use “Send a "
+            + "verification email”.")
     } orShow: { (mistakes) async throws(Failure) in
       try await details(visit, profile: shown, mistakes: mistakes)
     }
@@ -335,6 +371,18 @@ import WireKit
         ? "The user is blocked, and all sessions have ended." : "The user may sign in again.")
   }
 
+  private static func block(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleQuestion {
+    let user = try await visit.read("users", visit.userID).json
+    let name = title(of: user)
+    return ConsoleQuestion(
+      title: "Block \(name)", heading: "Block \(heading(of: user))", section: .users,
+      back: ConsoleLink(name, to: visit.userPath()),
+      consequences: [
+        "The user cannot sign in any more, and all sessions end.",
+        "No email is sent. “Unblock” lets the user sign in again.",
+      ], button: "Block", commands: ["dossier user block \(visit.userID) --app \(visit.place)"])
+  }
+
   private static func verification(_ visit: ConsoleVisit) async throws(Failure) -> ConsoleQuestion {
     let user = try await visit.read("users", visit.userID).json
     let name = title(of: user)
@@ -355,8 +403,14 @@ import WireKit
     let sessions = try await visit.read("users", visit.userID, "sessions").items
     let identities = try await visit.read("users", visit.userID, "identities").items
     let devices = Set(sessions.compactMap { $0["device_id"]?.string }).count
+    let settings = try await visit.read("apps", visit.place).json["settings"]
+    let days = settings?["audit_retention_days"]?.number?.int ?? 365
+    let events =
+      settings?["deleted_user_events"]?.string == "none"
+      ? "The event of the deletion stays"
+      : "Events with the ID of the user stay, without addresses,"
     let name = title(of: user)
-    return ConsoleQuestion(
+    var question = ConsoleQuestion(
       title: "Delete \(name)", heading: "Delete \(heading(of: user))", section: .users,
       back: ConsoleLink(name, to: visit.userPath()),
       consequences: [
@@ -365,10 +419,18 @@ import WireKit
         count(identities.count, "way to sign in is lost", "ways to sign in are lost"),
         "Metadata, app metadata, custom data and properties are lost.",
         "This cannot be undone. Others may then use the address again.",
-        "What stays: events in the audit log, with the id of the user and network addresses, as long "
-          + "as the app keeps events; backups; and files that were exported.",
       ], button: "Delete user", confirmation: name,
       commands: ["dossier user delete \(visit.userID) --app \(visit.place)"])
+    question.remains = [
+      "\(events) in the audit log for \(days) days (audit_retention_days).",
+      "Backups of the database have the user until they are deleted.",
+      "Files that were exported have the user: results of jobs for 7 days, and each file on a "
+        + "computer until it is deleted.",
+    ]
+    question.actions = [
+      Part.link("Export data", to: visit.userPath("export"), style: .secondary)
+    ]
+    return question
   }
 
   private static func count(_ number: Int, _ one: String, _ many: String) -> String {
@@ -396,6 +458,7 @@ import WireKit
         ? Part.empty("Nothing is recorded about this user.")
         : AuditPages.table(
           of: events.items,
+          network: { visit.path("audit", query: [("network", $0)]) },
           versions: { name in
             guard visit.right >= .support else { return nil }
             return ConsoleDocument.allCases.first { $0.rawValue == name }.map {

@@ -78,6 +78,9 @@ import WireKit
               visit.target(visit.userPath("roles")), isWide: true,
               "\([field].markup(mistakes))\(Part.buttons(Part.submit("Add")))")))
     }
+    if !mayWrite {
+      page.body.append(Part.paragraph("An admin or owner can change the roles.", isMuted: true))
+    }
     if !permissions.isEmpty {
       var table = ConsoleTable(
         "Permissions", [.init("Permission"), .init("API"), .init("From")])

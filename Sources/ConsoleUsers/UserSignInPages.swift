@@ -26,8 +26,8 @@ import WireKit
         return .done(visit.userPath("sign-in"), "The email is on its way.")
       },
       ConsoleVisit.form(
-        "\(path)/sign-in/password", below: 1, isRecent: true, "Set the password of a user",
-        setPassword),
+        "\(path)/sign-in/password", below: 1, for: .admin, isRecent: true,
+        "Set the password of a user", setPassword),
       ConsoleVisit.form("\(path)/sign-in/limits", below: 1, "Reset the limits of a user") {
         (visit, _) async throws(Failure) in
         var request = ConsoleRequest(.post, "rate-limits", "reset")
@@ -36,7 +36,8 @@ import WireKit
         return .done(visit.userPath("sign-in"), ResetLimits.sentence(count))
       },
       ConsoleVisit.form(
-        "\(path)/sign-in/unlink", below: 1, isRecent: true, "Unlink an identity of a user"
+        "\(path)/sign-in/unlink", below: 1, for: .admin, isRecent: true,
+        "Unlink an identity of a user"
       ) { (visit, form) async throws(Failure) in
         let kind = form["kind"] == "passkey" ? "passkeys" : "identities"
         _ = try await visit.send(
@@ -102,7 +103,11 @@ import WireKit
     ]
     if visit.right >= .support {
       var help: [Markup] = []
-      if user["email"]?.string != nil {
+      let email = user["email"]?.string
+      if email != nil, user["email_verified"]?.bool == false {
+        help.append(UserPages.verificationButton(visit))
+      }
+      if email != nil {
         help.append(
           Part.button(
             "Email a link to a new password", visit.target(visit.userPath("sign-in", "reset"))))
@@ -113,7 +118,8 @@ import WireKit
         Part.card(
           "Help the user",
           """
-          <p>A reset of the limits lets the user try again at once after wrong passwords or codes.</p>\
+          <p>\(email.map { "Emails go to \(Part.address($0)). " as Markup })A reset of the limits lets \
+          the user try again at once after wrong passwords or codes.</p>\
           <div class="buttons">\(help)</div>
           """))
     }

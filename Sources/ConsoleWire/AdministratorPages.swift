@@ -18,6 +18,13 @@ import WireKit
     creation: ["email", "role", "app_ids", "networks"], listed: ["role", "disabled"],
     one: "administrator", none: "There are no administrators.",
     labels: ["email": "Email address", "role": "Role", "app_ids": "Apps", "disabled": "Disabled"],
+    options: { (visit) async throws(Failure) in
+      let apps = try await visit.read("apps").items
+      guard apps.count <= mostApps else { return [:] }
+      return [
+        "app_ids": apps.map { ($0["id"]?.string ?? "", $0["name"]?.string ?? "") }
+      ]
+    },
     secretMeaning: "The link works once, and for 15 minutes. It is shown only now: give it to the "
       + "administrator.",
     extra: { visit, record in
@@ -26,18 +33,21 @@ import WireKit
         Part.card(
           "Sign-in link",
           """
-          <p>The administrator sets a password and an authenticator app with it. A new link ends all \
-          sessions of the administrator.</p>\
+          <p>The administrator sets a password and an authenticator app with it. It ends all sessions of \
+          an administrator who has signed in before.</p>\
           \(Part.button(
-            "Make a new link", visit.target(.console("-", "administrators", id, "link"))))
+            "Make the link", visit.target(.console("-", "administrators", id, "link"))))
           """)
       ]
     })
 
+  /// The most apps to tick; more are typed by their IDs.
+  private nonisolated static let mostApps = 50
+
   nonisolated static let routes =
     pages.routes + [
       ConsoleVisit.form(
-        "/console/-/administrators/{record}/link", below: 1, isRecent: true,
+        "/console/-/administrators/{record}/link", below: 1, for: .deployment, isRecent: true,
         "Make a new link for an administrator"
       ) { (visit, _) async throws(Failure) in
         let id = visit.call.text("record")

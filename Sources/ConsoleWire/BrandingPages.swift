@@ -50,7 +50,7 @@ import WireKit
     page.commands = ["dossier app set --app \(visit.place) brand_color=#1f57c3"]
     let changed = DraftApp(answer, with: draft, visit)
     let values = (answer.json["settings"]?.object ?? JSONObject()).merging(draft)
-    let form = RecordForm(columns: subject.columns)
+    let form = RecordForm(columns: ordered(subject.columns))
     if draft.count > 0 {
       page.tags = [Part.tag("Draft")]
       page.actions = [
@@ -69,26 +69,38 @@ import WireKit
           \(contrasts(preview))
           """))
     }
-    page.body = [#"<div class="grid">\#(parts)</div>"#]
+    let settings: Markup
     if visit.right >= .admin {
-      page.body.append(
-        Part.card(
-          nil,
-          Part.form(
-            visit.target(visit.path("branding"), [.version(answer.version)]), isWide: true,
-            """
-            \(form.fields(values, typed).markup(mistakes))\
-            \(Part.buttons(
-              Part.submit("Preview", .secondary, value: HiddenField("action", "preview")),
-              Part.submit("Publish…", value: HiddenField("action", "publish"))))
-            """)))
+      settings = Part.card(
+        nil,
+        Part.form(
+          visit.target(visit.path("branding"), [.version(answer.version)]), isWide: true,
+          """
+          \(form.fields(values, typed).markup(mistakes))\
+          <div class="buttons keep">\
+          \(Part.submit("Preview", .secondary, value: HiddenField("action", "preview")))\
+          \(Part.submit("Publish…", value: HiddenField("action", "publish")))</div>
+          """))
     } else {
-      page.body.append(Part.card(nil, form.definitions(values)))
+      settings = """
+        <div>\(Part.card(nil, form.definitions(values)))\
+        \(Part.paragraph("An admin or owner can change the look.", isMuted: true))</div>
+        """
     }
+    page.body = [#"<div class="beside">\#(settings)<div class="previews">\#(parts)</div></div>"#]
     return page
   }
 
+  /// The settings that stand first, since the preview shows them most.
+  private static let first = ["display_name", "brand_color", "corner_radius"]
+
+  private static func ordered(_ columns: [Column]) -> [Column] {
+    first.compactMap { name in columns.first { $0.name == name } }
+      + columns.filter { !first.contains($0.name) }
+  }
+
   private static func contrasts(_ preview: BrandingPreview) -> Markup {
+    let isEnough = preview.contrasts.allSatisfy(\.isEnough)
     let rows = preview.contrasts.map { contrast -> (label: String, value: Markup) in
       let hundredths = Int(contrast.ratio * 100)
       let least = Int(contrast.least * 10)
@@ -101,7 +113,10 @@ import WireKit
         """
       )
     }
-    return "<h3>Contrast</h3>\(Part.definitions(rows))"
+    return """
+      <details\(if: !isEnough, " open")><summary>Contrast\(if: isEnough, ": enough")</summary>\
+      \(Part.definitions(rows))</details>
+      """
   }
 
   private static func save(

@@ -50,7 +50,7 @@ import WireKit
     for finding in findings.sorted(by: { $0.isFault && !$1.isFault }) {
       table.rows.append([
         Part.name(finding["what"]?.string ?? ""),
-        finding.isFault ? Part.tag("Fault", .danger) : Part.tag("Well", .success),
+        finding.isFault ? Part.tag("Fault", .danger) : Part.tag("Healthy", .success),
         Part.name(finding["fault"]?.string ?? ""),
       ])
     }

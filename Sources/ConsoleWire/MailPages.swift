@@ -91,7 +91,7 @@ import WireKit
     let app = DraftApp(answer, with: draft, visit).app
     let languages = languages(app, visit)
     let choice = choice(typed ?? FormValues(visit.call.request.query), languages)
-    var page = ConsolePage("Emails", section: .mail)
+    var page = ConsolePage("Email texts", section: .mail)
     page.mistakes = mistakes
     page.hasFrames = true
     if draft.count > 0 {

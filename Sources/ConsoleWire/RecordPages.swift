@@ -31,6 +31,11 @@ import WireKit
   let none: String
   var labels: [String: String] = [:]
   var groups: [RecordForm.Group] = []
+  /// Returns the values to tick in list columns.
+  var options:
+    @EventLoop @Sendable (ConsoleVisit) async throws(Failure) -> [String: [(
+      value: String, label: String
+    )]] = { _ in [:] }
   /// The sentence beside a secret that is shown once.
   var secretMeaning = "The secret is shown only now. Copy it to a safe place."
   /// Whether creations and changes need a recent authentication.
@@ -53,7 +58,7 @@ import WireKit
         try await list(visit)
       },
       ConsoleVisit.page("\(path)/new", "Show the form of a new \(words.one)") {
-        (visit) async throws(Failure) in newPage(visit)
+        (visit) async throws(Failure) in try await newPage(visit)
       },
       ConsoleVisit.form(
         "\(path)/new", limit: 262_144, isRecent: needsRecent, "Create: \(words.one)"
@@ -145,16 +150,19 @@ import WireKit
 
   // MARK: A new record
 
-  private var creationForm: RecordForm {
+  private func creationForm(_ visit: ConsoleVisit) async throws(Failure) -> RecordForm {
     let columns = shape.columns.filter { column in
       creation?.contains(column.name) ?? (column.name != "id")
     }
-    return RecordForm(columns: columns, labels: labels, groups: groups)
+    var form = RecordForm(columns: columns, labels: labels, groups: groups)
+    form.options = try await options(visit)
+    return form
   }
 
   private func newPage(
     _ visit: ConsoleVisit, _ form: FormValues? = nil, mistakes: [Mistake] = []
-  ) -> ConsolePage {
+  ) async throws(Failure) -> ConsolePage {
+    let fields = try await creationForm(visit)
     var page = ConsolePage("Create \(one)", section: section)
     page.back = ConsoleLink(section.label, to: path(visit))
     page.mistakes = mistakes
@@ -165,7 +173,7 @@ import WireKit
         Part.form(
           visit.target(path(visit, "new")), isWide: true,
           """
-          \(creationForm.markup(nil, form, mistakes))\
+          \(fields.markup(nil, form, mistakes))\
           \(Part.buttons(
             Part.submit("Create"), Part.link("Cancel", to: path(visit), style: .secondary)))
           """)),
@@ -177,10 +185,10 @@ import WireKit
   private func create(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
-    let fields = creationForm
+    let fields = try await creationForm(visit)
     let (patch, mistakes) = fields.patch(form, nil)
     guard mistakes.isEmpty else {
-      return .refused(newPage(visit, form, mistakes: mistakes), .unprocessable)
+      return .refused(try await newPage(visit, form, mistakes: mistakes), .unprocessable)
     }
     var body = patch
     if hasApp { body["app"] = .string(visit.place) }
@@ -192,16 +200,18 @@ import WireKit
       values[.secret] = made["secret"]?.string
       let next = path(visit, made[key]?.string ?? "")
       return .done(next, "Created", name: made[title]?.string ?? "", values: values)
-    } orShow: { mistakes in
-      newPage(visit, form, mistakes: mistakes)
+    } orShow: { (mistakes) async throws(Failure) in
+      try await newPage(visit, form, mistakes: mistakes)
     }
   }
 
   // MARK: One record
 
-  private var form: RecordForm {
+  private func form(_ visit: ConsoleVisit) async throws(Failure) -> RecordForm {
     let columns = shape.columns.filter { !$0.has(.immutable) }
-    return RecordForm(columns: columns, labels: labels, groups: groups)
+    var form = RecordForm(columns: columns, labels: labels, groups: groups)
+    form.options = try await options(visit)
+    return form
   }
 
   func head(of record: JSON, _ visit: ConsoleVisit, tab: String) -> ConsolePage {
@@ -220,6 +230,7 @@ import WireKit
     let answer: ConsoleAnswer
     if let known { answer = known } else { answer = try await read(visit) }
     let record = answer.json
+    let form = try await form(visit)
     var page = head(of: record, visit, tab: "")
     page.mistakes = mistakes
     page.hasTimes = true
@@ -245,7 +256,7 @@ import WireKit
     page.body.append(Part.card(nil, Part.definitions(facts)))
     if visit.right >= .admin {
       page.actions = [
-        Part.link("Delete", to: path(visit, id(visit), "delete"), style: .secondary)
+        Part.link("Delete", to: path(visit, id(visit), "delete"), style: .danger)
       ]
       page.body.append(
         Part.card(
@@ -267,6 +278,8 @@ import WireKit
                 Part.name(RecordForm.text(of: record[column.name] ?? .null, column.rule))
               )
             })))
+      page.body.append(
+        Part.paragraph("An admin or owner can change and delete it.", isMuted: true))
     }
     let (member, own) = ("\(words.parameter)_id", id(visit))
     page.body.append(
@@ -282,13 +295,14 @@ import WireKit
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
     let stored = try await read(visit)
-    let (patch, mistakes) = self.form.patch(form, stored.json.object)
+    let fields = try await self.form(visit)
+    let (patch, mistakes) = fields.patch(form, stored.json.object)
     guard mistakes.isEmpty else {
       return .refused(
         try await show(visit, form, mistakes: mistakes, answer: stored), .unprocessable)
     }
     guard form.version == stored.version else {
-      let differing = self.form.differences(of: patch, from: stored.json.object)
+      let differing = fields.differences(of: patch, from: stored.json.object)
       let first = Mistake(
         "Someone has changed this since you opened it. Nothing was saved; check the fields and save "
           + "again.")
@@ -299,7 +313,7 @@ import WireKit
     guard patch.count > 0 else { return .done(next, "Nothing has changed.") }
     var request = ConsoleRequest(.patch, resource, id(visit))
     (request.body, request.version) = (.object(patch), stored.version)
-    return try await visit.submit(request, self.form.columns.map(\.name)) { _ in
+    return try await visit.submit(request, fields.columns.map(\.name)) { _ in
       .done(next, "The changes are saved.")
     } orShow: { (mistakes) async throws(Failure) in
       try await show(visit, form, mistakes: mistakes, answer: stored)

@@ -83,7 +83,7 @@ import WireKit
       let changed = subject.columns.map(\.name).filter(chosen.contains)
       table.rows.append([
         Part.link(subject.label, to: subject.path(visit)),
-        "\(changed.map { "\(Part.setting($0)) " as Markup })", "\(subject.columns.count)",
+        "\(changed.map { "\(Part.setting($0))<br>" as Markup })", "\(subject.columns.count)",
       ])
     }
     page.body = [table.markup]
@@ -121,6 +121,7 @@ import WireKit
             """)))
     } else {
       page.body.append(Part.card(nil, form.definitions(values)))
+      page.body.append(Part.paragraph("An admin or owner can change settings.", isMuted: true))
     }
     let names = subject.columns.map(\.name)
     page.body.append(

@@ -36,7 +36,7 @@ import WireKit
     },
     ConsoleVisit.page("/console/{app}/keys", "List the signing keys", keys),
     ConsoleVisit.form(
-      "/console/{app}/keys/rotate", below: 1, isRecent: true, "Rotate the signing keys"
+      "/console/{app}/keys/rotate", below: 1, for: .owner, isRecent: true, "Rotate the signing keys"
     ) {
       (visit, _) async throws(Failure) in
       _ = try await visit.send(ConsoleRequest(.post, "keys", "rotate"))

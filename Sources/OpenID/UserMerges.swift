@@ -322,7 +322,7 @@ package enum MergeQueries {
         'given_name', u.given_name, 'family_name', u.family_name, 'nickname', u.nickname,
         'phone', u.phone, 'locale', u.locale, 'zone', u.zone, 'picture_url', u.picture_url),
       'documents', (select coalesce(json_object_agg(kind, json_build_object(
-          'body', body, 'version', version)), '{}')
+          'body', body, 'version', version, 'updated_at', updated_at)), '{}')
         from documents t where t.user_id = $1 and t.deleted_at is null),
       'properties', (select coalesce(json_object_agg(key, value::json order by key), '{}')
         from properties t where t.user_id = $1),

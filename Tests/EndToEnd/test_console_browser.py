@@ -305,6 +305,7 @@ class Views(ConsoleBrowserCase):
         self.assertIn("Times are in Asia/", self.text())
         # Days of a filter are those of the zone.
         self.browser.open(f"{self.server}/console/default/audit")
+        self.browser.find(".more summary").click()
         self.fill(**{"from": f"{at:%Y-%m-%d}", "to": f"{at:%Y-%m-%d}", "user": user})
         before = self.browser.find("html")
         self.browser.find("main form.filter button").click()

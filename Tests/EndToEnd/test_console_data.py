@@ -100,6 +100,8 @@ class Documents(ConsoleCase):
         number = min(int(link) for link in page.links if link.isdigit())
         page = self.visitor.open(f"{self.path}/custom-data/versions/{number}")
         self.assertIn("From this version to the stored one", page.text)
+        self.assertIn("An admin or owner can restore a version.",
+                      self.administrator("support").open(f"{self.path}/custom-data/versions/{number}").text)
         page = self.visitor.submit(f"/versions/{number}")
         self.assertIn("is restored as a new version", page.text)
         self.assertEqual(self.stored("custom-data"), {"level": 0})
@@ -119,7 +121,7 @@ class Documents(ConsoleCase):
         page = self.visitor.open(f"{path}/sessions")
         self.assertIn(f"{path}/sessions/{session}/undo", page.body.decode())
         page = self.visitor.open(f"{path}/history")
-        self.assertIn("Undo what this session changed", page.text)
+        self.assertIn("What this session changed", page.text)
         undo = f"{path}/sessions/{session}/undo"
         # The role support sees the changes.
         support = self.administrator("support")
@@ -151,7 +153,7 @@ class Documents(ConsoleCase):
         self.assertTrue(page.links["No earlier versions are kept"].endswith("/settings/document"))
         self.settings(document_versions_kept=5)
         page = self.visitor.open(self.path)
-        self.assertIn("Versions of user_metadata", page.links)
+        self.assertIn("Earlier versions of user_metadata", page.links)
         self.assertIn("(document_versions_kept) is 5",
                       self.visitor.open(f"{self.path}/metadata/versions").text)
 
@@ -161,10 +163,10 @@ class Documents(ConsoleCase):
             self.site.dossier(
                 "api", "PUT", f"/v1/users/{self.user_id}/{path}", "-", given=json.dumps(body))
         support = self.administrator("support")
-        text = support.open(self.path).text.partition("Data")[2]
-        places = ["Metadata (user_metadata)", "theme", "Choices of the user",
-                  "App metadata (app_metadata)", "plan", "Decisions of the app's owner",
-                  "Custom data (custom_data)", "score", "Data of the app about the user",
+        text = support.open(self.path).text.partition("Profile")[2]
+        places = ["Metadata (user_metadata)", "Choices of the user", '"theme"',
+                  "App metadata (app_metadata)", "Decisions of the app's owner", '"plan"',
+                  "Other data", "Custom data (custom_data)", "score", "Data of the app about the user",
                   "Properties", "level", "Single values by key"]
         self.assertEqual(sorted(places, key=text.index), places)
         self.assertIn("Data of the app about the user", support.open(f"{self.path}/custom-data").text)
@@ -270,7 +272,7 @@ class Rights(ConsoleCase):
         self.assertFalse([action for action in actions if path in action], actions)
         self.assertNotIn("Delete", page.links)
         page = support.open(path)
-        self.assertIn(f"{path}/block", [form.action for form in page.forms])
+        self.assertEqual(page.links["Block"], f"{path}/block")
         self.assertNotIn(f"{path}/metadata", [form.action for form in page.forms])
         # A question without its right is refused before it is asked.
         page = support.open(f"{path}/delete")

@@ -178,7 +178,7 @@ class Emails(SettingsCase):
     def test_texts_are_previewed_and_saved_by_kind_and_language(self):
         self.reset("texts")
         visitor = self.administrator("admin")
-        page = self.shows(visitor.open(quoted(MAIL, kind="reset", language="de")), "Emails")
+        page = self.shows(visitor.open(quoted(MAIL, kind="reset", language="de")), "Email texts")
         self.assertIn("{{link}}", page.text)
         text = "Hier: {{link}}\n<script>alert(1)</script>"
         page = visitor.submit("/texts", button="preview", subject="Neues Passwort", text=text)
