@@ -51,6 +51,7 @@ for (const text of document.querySelectorAll("input[data-color]")) {
   const row = document.createElement("div");
   picker.type = "color";
   picker.setAttribute("aria-label", `Pick: ${text.labels[0]?.textContent ?? "color"}`);
+  picker.value = "#1f57c3";
   const take = () => { if (/^#[0-9a-f]{6}$/i.test(text.value)) picker.value = text.value; };
   take();
   text.addEventListener("input", take);
