@@ -182,7 +182,7 @@ class Emails(SettingsCase):
         self.assertIn("{{link}}", page.text)
         text = "Hier: {{link}}\n<script>alert(1)</script>"
         page = visitor.submit("/texts", button="preview", subject="Neues Passwort", text=text)
-        self.shows(page, "Emails Draft")
+        self.shows(page, "Email texts Draft")
         self.assertIn("Hier: http", page.text)
         framed = visitor.open(frames(page)[0])
         self.assertIn("Neues Passwort", framed.text)
