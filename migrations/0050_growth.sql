@@ -53,9 +53,9 @@ alter table mail_outbox set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacu
 
 -- An update of a row finds room on its page, so that no index changes.
 alter table users set (fillfactor = 90);
-alter table sessions set (fillfactor = 85);
-alter table devices set (fillfactor = 85);
-alter table documents set (fillfactor = 85);
+alter table sessions set (fillfactor = 90);
+alter table devices set (fillfactor = 90);
+alter table documents set (fillfactor = 90);
 
 drop index audit_by_actor;
 

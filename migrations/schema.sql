@@ -1378,7 +1378,7 @@ CREATE TABLE public.devices (
     user_ids text[] DEFAULT '{}'::text[] NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT devices_device_id_check CHECK ((device_id ~ '^[0-9a-f]{24}$'::text))
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', fillfactor='85');
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', fillfactor='90');
 
 
 --
@@ -1534,7 +1534,7 @@ CASE kind
     ELSE 65536
 END))
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', fillfactor='85');
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', fillfactor='90');
 
 
 --
@@ -2237,7 +2237,7 @@ CREATE TABLE public.sessions (
     revocation_position bigint,
     CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02', fillfactor='85');
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02', fillfactor='90');
 
 
 --
