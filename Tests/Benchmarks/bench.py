@@ -204,10 +204,11 @@ class Bench:
         return float(re.search(r"tps = ([\d.]+)", run.stdout).group(1))
 
     def memory(self):
+        """Returns the MB of the largest worker, and the part that it does not share with others."""
         sizes = []
         for pid in self.site.workers():
             status = pathlib.Path(f"/proc/{pid}/status").read_text()
-            sizes.append(int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024)
+            sizes.append([int(re.search(rf"{name}:\s+(\d+)", status)[1]) / 1024 for name in ["VmRSS", "RssAnon"]])
         return max(sizes)
 
     def start_time(self):

@@ -95,7 +95,7 @@ def main():
         # Alternating, so that a slower machine slows all of them.
         results = [{name: measure() for name, measure in measures.items()}
                    for _ in range(options.rounds)]
-        memory = bench.memory()
+        memory, own = bench.memory()
         start = bench.start_time()
     finally:
         for site in sites:
@@ -119,6 +119,7 @@ def main():
         "anonymous login / pgbench (aim 0.7)": ratio(
             "POST /v1/login/anonymous, product", "the writes of a login, pgbench"),
         "worker, MB (aim <= 60)": memory,
+        "of these its own (aim <= 20)": own,
         "start to first answer, ms (aim <= 100)": start * 1000,
     }
     if options.large:
