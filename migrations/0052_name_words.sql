@@ -14,11 +14,13 @@ create function name_words(app text, names text) returns text[]
 comment on function name_words(text, text) is
   'Returns the words of names that name_key has folded, each after the id of the app.';
 
+-- A function with a subquery is not inlined. Citus would send the expression inside, whose collations
+-- differ from those of the index.
 create function name_lexemes(app text, name text, given text, family text, nick text)
   returns tsvector language sql immutable parallel safe
-  return array_to_tsvector(name_words(app,
+  return (select array_to_tsvector(name_words(app,
     coalesce(name_key(name) || ' ', '') || coalesce(name_key(given) || ' ', '')
-      || coalesce(name_key(family) || ' ', '') || coalesce(name_key(nick), '')));
+      || coalesce(name_key(family) || ' ', '') || coalesce(name_key(nick), ''))));
 
 comment on function name_lexemes(text, text, text, text, text) is
   'Returns the words of the names of a user of an app, as the index of words has them.';

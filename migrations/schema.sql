@@ -341,7 +341,7 @@ COMMENT ON FUNCTION public.name_words(app text, names text) IS 'Returns the word
 
 CREATE FUNCTION public.name_lexemes(app text, name text, given text, family text, nick text) RETURNS tsvector
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN array_to_tsvector(public.name_words(app, (((COALESCE((public.name_key(name) || ' '::text), ''::text) || COALESCE((public.name_key(given) || ' '::text), ''::text)) || COALESCE((public.name_key(family) || ' '::text), ''::text)) || COALESCE(public.name_key(nick), ''::text))));
+    RETURN (SELECT array_to_tsvector(public.name_words(app, (((COALESCE((public.name_key(name) || ' '::text), ''::text) || COALESCE((public.name_key(given) || ' '::text), ''::text)) || COALESCE((public.name_key(family) || ' '::text), ''::text)) || COALESCE(public.name_key(nick), ''::text)))) AS array_to_tsvector);
 
 
 --

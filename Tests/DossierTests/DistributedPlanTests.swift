@@ -19,12 +19,7 @@ struct DistributedPlanTests {
   static let unexplained = "imports.move_events"
 
   @Test @EventLoop func `statements ask one shard, except the listed ones`() async throws {
-    let database = try DistributedCluster().createDatabase()
-    let session = try await MigratorSession.open(database) { _ in }
-    let migrations = try MigrationFolder("\(SourceFiles.repository)/migrations").migrations()
-    _ = try await Runner(session, migrations).run(to: .latest, lockTimeout: nil)
-    #expect(try await Distributor(session, migrations).run(lockTimeout: nil) > 0)
-    let connection = session.connection
+    let connection = try await Self.connect()
     defer { connection.close() }
     for statement in allStatements where "\(statement.name)" != Self.unexplained {
       let name = "\(statement.name)"
@@ -38,6 +33,39 @@ struct DistributedPlanTests {
         Issue.record("\(name): \(error)")
       }
     }
+  }
+
+  @Test @EventLoop func `shards find users by the words of their names in an index`() async throws {
+    let connection = try await Self.connect()
+    defer { connection.close() }
+    try await connection.script(
+      """
+      insert into users (user_id, app_id, anonymous, name)
+      select lpad(to_hex(g), 24, '0'), app_id, false, 'Name ' || g
+      from apps, generate_series(1, 8000) g where apps.name = 'default';
+      analyze users;
+      """)
+    // The coordinator sends the condition as text, which each shard compares with its index.
+    let plan = try await connection.query(
+      """
+      explain (costs off) select user_id from users
+      where app_id = '000000000000000000000000'
+        and coalesce(name, given_name, family_name, nickname) is not null
+        and name_lexemes(app_id, name, given_name, family_name, nickname)
+          @@ name_query('000000000000000000000000', 'name 77', ':*') limit 100
+      """
+    ).rows.compactMap { $0[0] }.joined(separator: "\n")
+    #expect(plan.contains("users_by_name_words"), "\(plan)")
+  }
+
+  /// Connects to a new database that is distributed.
+  @EventLoop private static func connect() async throws -> Connection {
+    let database = try DistributedCluster().createDatabase()
+    let session = try await MigratorSession.open(database) { _ in }
+    let migrations = try MigrationFolder("\(SourceFiles.repository)/migrations").migrations()
+    _ = try await Runner(session, migrations).run(to: .latest, lockTimeout: nil)
+    #expect(try await Distributor(session, migrations).run(lockTimeout: nil) > 0)
+    return session.connection
   }
 
   /// Prepares a statement.

@@ -248,6 +248,7 @@ class Page(MergeCase):
         self.assertIn("Merged.", page.text)
         self.ask("GET", f"/users/{other}", status=404)
         self.assertEqual(self.document(ada, "metadata"), {"a": 1, "b": 2})
+        visitor.open(path)
         page = visitor.submit("/merge/undo")
         self.assertIn("The merge is undone.", page.text)
         self.assertEqual(self.document(other, "metadata"), {"b": 2})
