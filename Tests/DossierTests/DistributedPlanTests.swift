@@ -45,14 +45,16 @@ struct DistributedPlanTests {
       from apps, generate_series(1, 8000) g where apps.name = 'default';
       analyze users;
       """)
+    let found = try await connection.query("select app_id from apps where name = 'default'")
+    let app = try #require(found.rows[0][0])
     // The coordinator sends the condition as text, which each shard compares with its index.
     let plan = try await connection.query(
       """
       explain (costs off) select user_id from users
-      where app_id = '000000000000000000000000'
+      where app_id = '\(app)'
         and coalesce(name, given_name, family_name, nickname) is not null
         and name_lexemes(app_id, name, given_name, family_name, nickname)
-          @@ name_query('000000000000000000000000', 'name 77', ':*') limit 100
+          @@ name_query('\(app)', 'name 77', ':*') limit 100
       """
     ).rows.compactMap { $0[0] }.joined(separator: "\n")
     #expect(plan.contains("users_by_name_words"), "\(plan)")
