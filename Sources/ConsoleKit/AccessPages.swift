@@ -41,6 +41,7 @@ package import WireKit
     },
     ConsoleVisit.confirmation(confirmPath.text),
     ConsoleVisit.signOut("/console/-/sign-out"),
+    retried,
   ]
 
   // MARK: Ways here
@@ -70,6 +71,44 @@ package import WireKit
   {
     let page = confirmPage(visit, next: form.page, kept: try form.hidden(visit.call))
     return visit.response(page, .forbidden)
+  }
+
+  /// Returns the response to a form that cannot be taken now, with a button that tries again.
+  ///
+  /// - Throws: the failure itself, if waiting does not help.
+  package static func retry(
+    _ call: Call, keeping form: KeptForm, after failure: Failure
+  ) throws(Failure) -> Response {
+    guard failure.isTemporary, let kept = try form.hidden(call) else { throw failure }
+    call.failure = failure
+    var page = ConsoleResponses.failure(failure, request: "\(call.request.id)")
+    page.body.insert(
+      "\(keptSentence)\(Part.form(FormTarget(keptPath, hidden: [kept]), Part.submit("Try again")))",
+      at: page.body.count - 1)
+    var response = ConsoleResponses.page(page, ConsoleResponses.status(of: failure))
+    if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
+    return response
+  }
+
+  static var keptSentence: Markup { Part.paragraph("Your entries are kept.") }
+
+  /// The path to which `retry` sends a form.
+  private nonisolated static let keptPath = LocalPath.console("-", "kept")
+
+  /// Shows a form that was kept while the server could not take it.
+  private nonisolated static let retried = Route(
+    .post, keptPath.text, access: .open, body: .of(.form, limit: KeptForm.bodyLimit),
+    summary: "Show a form that was kept"
+  ) { (call) async throws(Failure) in
+    try call.requireOrigin()
+    guard case .form(let form) = call.body else { throw .formForged }
+    guard let kept = KeptForm(in: form, call) else { return call.redirect(to: .console()) }
+    do throws(Failure) {
+      guard let visit = try await ConsoleVisit(call) else { return try signIn(call, keeping: kept) }
+      return resumption(of: kept, visit.session, call)
+    } catch {
+      return try retry(call, keeping: kept, after: error)
+    }
   }
 
   private static let wrongCode = "The code is wrong, or was used. Wait for the next one."

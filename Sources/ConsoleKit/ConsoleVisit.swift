@@ -4,7 +4,7 @@ import Encoding
 package import EventLoop
 package import HTTP
 import HostedPages
-import JSON
+package import JSON
 import OpenID
 package import Pages
 import PasswordHashes
@@ -219,9 +219,13 @@ package enum ConsoleOutcome {
       try call.requireOrigin()
       guard case .form(let form) = call.body else { throw .formForged }
       let kept = KeptForm(form, call, page: call.pagePath(above: steps), doing: summary)
-      guard let visit = try await ConsoleVisit(call) else {
-        return try AccessPages.signIn(call, keeping: kept)
+      let found: ConsoleVisit?
+      do throws(Failure) {
+        found = try await ConsoleVisit(call)
+      } catch {
+        return try AccessPages.retry(call, keeping: kept, after: error)
       }
+      guard let visit = found else { return try AccessPages.signIn(call, keeping: kept) }
       try visit.requireToken(form[tokenName].map { Array($0.utf8) })
       do throws(Failure) {
         try visit.require(right)
@@ -233,7 +237,7 @@ package enum ConsoleOutcome {
         if error.is(.reauthenticationRequired) {
           return try AccessPages.confirm(visit, keeping: kept)
         }
-        return visit.response(to: error, back: call.pagePath(above: steps))
+        return visit.response(to: error, back: call.pagePath(above: steps), keeping: kept)
       }
     }
   }
@@ -324,7 +328,15 @@ package enum ConsoleOutcome {
   }
 
   /// Returns the page of a failure, in the frame.
-  package func response(to failure: Failure, back: LocalPath?) -> Response {
+  ///
+  /// - Parameters:
+  ///   - failure: the failure.
+  ///   - back: the page of the form; nil without one.
+  ///   - form: the form, which the page offers to send again if it may succeed later.
+  /// - Returns: the page.
+  package func response(
+    to failure: Failure, back: LocalPath?, keeping form: KeptForm? = nil
+  ) -> Response {
     call.failure = failure
     if failure.is(.sessionEnded) { return AccessPages.signIn(call, to: 0) }
     var page = ConsoleResponses.failure(failure, request: "\(call.request.id)")
@@ -347,6 +359,10 @@ package enum ConsoleOutcome {
       if !failure.faults.isEmpty {
         page.body.append("<ul>\(failure.faults.map { "<li>\($0.detail)</li>" as Markup })</ul>")
       }
+    }
+    if let form, failure.isTemporary {
+      page.body.insert(
+        "\(AccessPages.keptSentence)\(form.markup(self, "Send it again"))", at: page.body.count - 1)
     }
     var response = response(page, ConsoleResponses.status(of: failure))
     if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
@@ -392,6 +408,20 @@ extension FormValues {
   }
 }
 
+extension FormValues {
+  /// Returns the versions that the page of the form has shown, by key.
+  ///
+  /// - Parameter name: the name of the field.
+  /// - Returns: the versions.
+  /// - Throws: `.formForged` without them.
+  package func versions(in name: String) throws(Failure) -> JSONObject {
+    guard let versions = (try? JSON.parse(Array((self[name] ?? "").utf8)))?.object else {
+      throw .formForged
+    }
+    return versions
+  }
+}
+
 extension Failure {
   /// Returns the errors of a form, each at its field if the form has one.
   ///
@@ -411,6 +441,14 @@ extension Failure {
       let rest = isInside ? " (\(fault.place))" : ""
       guard isShown else { return Mistake("\(fault.place): \(fault.detail)") }
       return .rule(fault.code, fault.detail + rest, field: field)
+    }
+  }
+
+  /// Whether the same request may succeed later.
+  package var isTemporary: Bool {
+    switch type.kind {
+    case .tooMany, .unavailable: true
+    default: false
     }
   }
 

@@ -64,6 +64,12 @@ package struct KeptForm {
     form[name].flatMap { $0.isEmpty ? nil : HiddenField(name, $0) }
   }
 
+  /// Returns the form with a button that sends it, in the session of a visit.
+  @EventLoop func markup(_ visit: ConsoleVisit, _ label: String) -> Markup {
+    let target = visit.target(action, pairs.map { HiddenField($0.name, $0.value) })
+    return Part.form(target, Part.submit(label, isDeletion ? .danger : .primary))
+  }
+
   /// Whether the form deletes or merges, so that its button shows danger.
   package var isDeletion: Bool { summary.hasPrefix("Delete") || summary.hasPrefix("Merge") }
 

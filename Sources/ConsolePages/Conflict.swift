@@ -22,6 +22,9 @@ package struct Conflict: Sendable {
     (self.base, self.theirs, self.mine) = (base, theirs, mine)
   }
 
+  /// The proposed text.
+  package var merged: JSON { DocumentMerge(base: base, theirs: theirs, mine: mine).merged }
+
   /// Returns the id of the heading of a document's card, to which its error links.
   package static func heading(of document: String) -> String { "conflict-\(document)" }
 

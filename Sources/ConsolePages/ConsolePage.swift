@@ -117,6 +117,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   case applications
   case apis
   case connections
+  case issuers
   case settings
   case branding
   case customData = "custom-data"
@@ -142,6 +143,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
     case .applications: "Applications"
     case .apis: "APIs"
     case .connections: "Connections"
+    case .issuers: "Token issuers"
     case .settings: "Settings"
     case .branding: "Branding"
     case .customData: "App Services data"
@@ -170,7 +172,7 @@ package enum ConsoleSection: String, Sendable, CaseIterable {
   var group: String? {
     switch self {
     case .overview, .users, .roles, .transfer, .audit, .support: nil
-    case .applications, .apis, .connections: "Sign-in"
+    case .applications, .apis, .connections, .issuers: "Sign-in"
     case .settings, .branding, .mail, .customData, .schemas, .indexes, .events, .webhooks,
       .logStreams, .keys:
       "App"

@@ -1,5 +1,6 @@
 import ConsoleKit
 import ConsolePages
+import Documents
 import Encoding
 import EventLoop
 import HTTP
@@ -18,13 +19,7 @@ import WireKit
       try await page(visit)
     },
     ConsoleVisit.form(path, "Set a property of a user", set),
-    ConsoleVisit.form("\(path)/remove", below: 1, "Remove a property of a user") {
-      (visit, form) async throws(Failure) in
-      let key = form["key"] ?? ""
-      _ = try await visit.send(
-        ConsoleRequest(.delete, "users", visit.userID, "properties", key))
-      return .done(visit.userPath("properties"), "The property \(key) is removed.")
-    },
+    ConsoleVisit.form("\(path)/remove", below: 1, "Remove a property of a user", remove),
   ]
 
   /// The meaning of properties.
@@ -53,7 +48,9 @@ import WireKit
         "\(property["version"]?.text ?? "")",
       ]
       if mayWrite {
-        let target = visit.target(visit.userPath("properties", "remove"), [HiddenField("key", key)])
+        let target = visit.target(
+          visit.userPath("properties", "remove"),
+          [HiddenField("key", key), .version(property["version"]?.number?.int)])
         row.append(
           Part.form(
             target,
@@ -78,7 +75,8 @@ import WireKit
         Part.card(
           "Set a property",
           Part.form(
-            visit.target(visit.userPath("properties")), isWide: true,
+            visit.target(visit.userPath("properties"), [HiddenField(seen, versions(of: stored))]),
+            isWide: true,
             "\(fields.markup(mistakes))\(Part.buttons(Part.submit("Set")))")))
     }
     if !mayWrite {
@@ -90,6 +88,15 @@ import WireKit
     return page
   }
 
+  // MARK: Changes
+
+  /// The field with the versions that the page has shown, by key.
+  private static let seen = "seen_version"
+
+  private static func versions(of stored: JSONObject) -> String {
+    JSON.object(JSONObject(stored.map { ($0.key, $0.value["version"] ?? 0) })).text
+  }
+
   private static func set(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
@@ -98,14 +105,47 @@ import WireKit
       let mistakes = [Mistake("Enter a key.", field: "key")]
       return .refused(try await page(visit, form, mistakes: mistakes), .unprocessable)
     }
+    let versions = try form.versions(in: seen)
     let text = form["value"] ?? ""
     let value = (try? JSON.parse(Array(text.utf8))) ?? .string(text)
     var request = ConsoleRequest(.put, "users", visit.userID, "properties", key)
-    request.body = ["value": value]
-    return try await visit.submit(request, ["key", "value"]) { _ in
-      .done(visit.userPath("properties"), "The property \(key) is set.")
-    } orShow: { (mistakes) async throws(Failure) in
-      try await page(visit, form, mistakes: mistakes)
+    // Version 0 stands for a property that the page has not shown.
+    (request.body, request.version) = (["value": value], versions[key]?.number?.int ?? 0)
+    return try await send(request, key, visit, form, "is set")
+  }
+
+  private static func remove(
+    _ visit: ConsoleVisit, _ form: FormValues
+  ) async throws(Failure) -> ConsoleOutcome {
+    let key = form["key"] ?? ""
+    var request = ConsoleRequest(.delete, "users", visit.userID, "properties", key)
+    request.version = try form.seenVersion
+    return try await send(request, key, visit, nil, "is removed")
+  }
+
+  /// Sends a change, and shows the stored property if it is not the one that the page has shown.
+  private static func send(
+    _ request: ConsoleRequest, _ key: String, _ visit: ConsoleVisit, _ form: FormValues?,
+    _ result: String
+  ) async throws(Failure) -> ConsoleOutcome {
+    do throws(Failure) {
+      _ = try await visit.send(request)
+      return .done(visit.userPath("properties"), "The property \(key) \(result).")
+    } catch {
+      let isGone = error.is(.notFound) && form == nil
+      guard error.isMendable || isGone else { throw error }
+      visit.call.failure = error
+      guard error.is(.versionConflict) || isGone else {
+        let page = try await page(visit, form, mistakes: error.mistakes(["key", "value"]))
+        return .refused(page, .unprocessable)
+      }
+      let stored = error.members.first { $0.name == "value" }?.value ?? .null
+      let now = stored == .null ? "it is removed" : "its value is \(stored.text)"
+      let text =
+        "Someone has changed \(key) since you opened the page: now \(now). Nothing was saved; check it "
+        + "and send the form again."
+      let mistake = Mistake(text, field: form == nil ? nil : "value")
+      return .refused(try await page(visit, form, mistakes: [mistake]), .conflict)
     }
   }
 }

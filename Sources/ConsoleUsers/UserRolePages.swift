@@ -95,6 +95,8 @@ import WireKit
       page.body.append("<h2>Permissions</h2>")
       page.body.append(table.markup)
     }
+    page.body.append(
+      "<p>\(Part.link("Permissions without a role", to: visit.userPath("permissions")))</p>")
     page.commands = ["dossier user show \(visit.userID) --app \(visit.place)"]
     return page
   }

@@ -19,6 +19,7 @@ package enum UserRoutes {
       UserMailPages.routes,
       UserPages.routes,
       UserMergePages.routes,
+      UserPermissionPages.routes,
       UserRolePages.routes,
       UserSignInPages.routes,
     ].joined())

@@ -14,7 +14,7 @@ import WireKit
 
 /// The applications of an app, which `/v1` calls clients.
 @EventLoop enum ApplicationPages {
-  private nonisolated static let pages = RecordPages(
+  nonisolated static let pages = RecordPages(
     section: .applications, words: ClientRecord.words, shape: ClientRecord.table.shape,
     title: "name", key: "id", creation: ["name", "kind", "callback_urls", "logout_urls"],
     listed: ["kind", "id", "disabled"],
@@ -73,6 +73,8 @@ import WireKit
       ConsoleTab("Settings", to: visit.path("applications", id), isCurrent: current.isEmpty),
       ConsoleTab(
         "Start", to: visit.path("applications", id, "start"), isCurrent: current == "start"),
+      ConsoleTab(
+        "API access", to: visit.path("applications", id, "grants"), isCurrent: current == "grants"),
     ]
   }
 

@@ -99,6 +99,7 @@ import WireKit
             """))
       }
     }
+    if visit.right >= .admin { warnings += try await ReceiverWarnings.read(visit) }
     let hour = Timestamp(microseconds: (Timestamp.now.seconds - 3_600) * 1_000_000)
     let limits = try await visit.read(
       "audit",

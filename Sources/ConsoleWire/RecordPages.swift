@@ -2,12 +2,10 @@ import ConsoleKit
 import ConsolePages
 import Encoding
 import EventLoop
-import Federation
 import HTTP
 import HostedPages
 import JSON
 import Pages
-import Permissions
 import Records
 import Runtime
 import Tenancy
@@ -341,34 +339,11 @@ import WireKit
 
 /// The records that have only the pages of `RecordPages`.
 enum RecordSections {
-  static let routes = apis.routes + roles.routes + connections.routes
+  static let routes = apis.routes
 
   private static let apis = RecordPages(
     section: .apis, words: ResourceServerRecord.words, shape: ResourceServerRecord.table.shape,
     title: "name", key: "id", creation: ["name", "identifier"], listed: ["identifier", "scopes"],
     one: "API", none: "This app has no APIs. An API is what access tokens are for.",
     labels: ["identifier": "Identifier", "name": "Name", "scopes": "Permissions"])
-
-  private static let roles = RecordPages(
-    section: .roles, words: RoleRecord.words, shape: RoleRecord.table.shape,
-    title: "name", key: "id", creation: nil, listed: ["description"],
-    one: "role", none: "This app has no roles. A role is a named set of permissions.",
-    labels: ["name": "Name", "description": "Description"])
-
-  private static let connections = RecordPages(
-    section: .connections, words: ConnectionRecord.words, shape: ConnectionRecord.table.shape,
-    title: "name", key: "name", creation: nil, listed: ["preset", "disabled"],
-    one: "connection",
-    none: "Users of this app sign in with passwords or codes. A connection adds a service, such as "
-      + "Google.",
-    labels: ["preset": "Service", "disabled": "State"],
-    groups: [
-      .init(nil, ["name", "preset", "label", "enabled", "client_id", "client_secret"]),
-      .init("Users", ["sign_up", "link", "email_trust", "refresh_profile", "domains", "tenants"]),
-      .init(
-        "Issuer and endpoints",
-        ["issuer", "authorization_url", "token_url", "userinfo_url", "scopes", "claims"],
-        isClosed: true),
-      .init("Apple", ["team_id", "key_id"], isClosed: true),
-    ])
 }

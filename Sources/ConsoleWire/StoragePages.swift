@@ -23,17 +23,14 @@ import WireKit
     },
     ConsoleVisit.page("/console/{app}/schemas", "List the schemas of documents", schemas),
     ConsoleVisit.page("/console/{app}/schemas/{kind}", "Show the schema of a kind of document") {
-      (visit) async throws(Failure) in try await schema(visit)
+      (visit) async throws(Failure) in try await SchemaPages.page(visit)
     },
     ConsoleVisit.form(
       "/console/{app}/schemas/{kind}", limit: KeptForm.bodyLimit,
-      "Set the schema of a kind of document", saveSchema),
+      "Set the schema of a kind of document", SchemaPages.save),
     ConsoleVisit.form(
-      "/console/{app}/schemas/{kind}/remove", below: 1, "Remove the schema of a kind of document"
-    ) { (visit, _) async throws(Failure) in
-      _ = try await visit.send(ConsoleRequest(.delete, "schemas", visit.call.text("kind")))
-      return .done(visit.path("schemas"), "The schema is removed. The documents stay.")
-    },
+      "/console/{app}/schemas/{kind}/remove", below: 1, "Remove the schema of a kind of document",
+      SchemaPages.remove),
     ConsoleVisit.page("/console/{app}/keys", "List the signing keys", keys),
     ConsoleVisit.form(
       "/console/{app}/keys/rotate", below: 1, for: .owner, isRecent: true, "Rotate the signing keys"
@@ -144,81 +141,6 @@ import WireKit
       "dossier schema set metadata FILE --app \(visit.place)",
     ]
     return page
-  }
-
-  private static func document(_ visit: ConsoleVisit) throws(Failure) -> ConsoleDocument {
-    guard let document = ConsoleDocument(rawValue: visit.call.text("kind")) else { throw .notFound }
-    return document
-  }
-
-  private static func schema(
-    _ visit: ConsoleVisit, _ typed: String? = nil, mistakes: [Mistake] = []
-  ) async throws(Failure) -> ConsolePage {
-    let document = try document(visit)
-    var stored: JSON?
-    do throws(Failure) {
-      stored = try await visit.read("schemas", document.rawValue).json
-    } catch {
-      guard error.type.kind == .notFound else { throw error }
-    }
-    var page = ConsolePage("Schema of \(document.field)", section: .schemas)
-    page.back = ConsoleLink("Schemas", to: visit.path("schemas"))
-    page.mistakes = mistakes
-    page.hasTimes = true
-    let text = typed ?? stored?.edited ?? "{\n  \"type\": \"object\"\n}"
-    if visit.right >= .admin {
-      let field = ConsoleField(
-        "schema", "JSON Schema", .json, value: text,
-        hint: "It checks each write. Documents that are stored already stay.")
-      page.body = [
-        Part.card(
-          nil,
-          Part.form(
-            visit.target(visit.path("schemas", document.rawValue)), isWide: true,
-            """
-            \([field].markup(mistakes))\
-            \(Part.buttons(Part.submit("Save", value: HiddenField("save", "yes"))))
-            """))
-      ]
-      if stored != nil {
-        page.actions = [
-          Part.button(
-            "Remove schema",
-            visit.target(visit.path("schemas", document.rawValue, "remove")))
-        ]
-      }
-    } else {
-      page.body = [
-        stored.map { Part.card(nil, Part.code($0.edited, label: "JSON Schema")) }
-          ?? Part.empty("These documents may have any form.")
-      ]
-    }
-    page.body.append(
-      try await ObjectHistory.card("schema_*", visit) {
-        $0["kind"]?.string == document.rawValue
-      })
-    page.commands = ["dossier schema set \(document.rawValue) FILE --app \(visit.place)"]
-    return page
-  }
-
-  private static func saveSchema(
-    _ visit: ConsoleVisit, _ form: FormValues
-  ) async throws(Failure) -> ConsoleOutcome {
-    let document = try document(visit)
-    let text = (form["schema"] ?? "").replacing("\r\n", with: "\n")
-    var request = ConsoleRequest(.put, "schemas", document.rawValue)
-    do throws(JSONError) {
-      request.body = try JSON.parse(Array(text.utf8))
-    } catch {
-      let mistakes = [Mistake(error.text(in: text), field: "schema")]
-      return .refused(try await schema(visit, text, mistakes: mistakes), .unprocessable)
-    }
-    return try await visit.submit(request, ["schema"]) { _ in
-      .done(visit.path("schemas", document.rawValue), "The schema is saved.")
-    } orShow: { (mistakes) async throws(Failure) in
-      try await schema(
-        visit, text, mistakes: mistakes.map { Mistake($0.text, field: "schema") })
-    }
   }
 
   // MARK: Keys

@@ -72,7 +72,12 @@ import Records
   /// Each connection has its own, so that no service can pass for another.
   /// - Source: RFC 9700 section 4.4.2.
   package nonisolated static func uri(of connection: Connection, _ issuer: String) -> String {
-    "\(issuer)\(callbackPath)\(connection.key)"
+    uri(ofConnection: connection.key, issuer)
+  }
+
+  /// Returns the redirect URI of the connection with a name.
+  package nonisolated static func uri(ofConnection name: String, _ issuer: String) -> String {
+    "\(issuer)\(callbackPath)\(name)"
   }
 
   /// The path of each redirect URI before the name of its connection.

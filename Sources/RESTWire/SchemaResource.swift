@@ -22,23 +22,25 @@ import WireKit
       "/v1/schemas/{kind}",
       access: .operator,
       takes: .body(.json(limit: Schemas.sizeLimit), .jsonSchema),
+      versions: .write,
       gives: [.ok(.jsonSchema), .created(.jsonSchema, "The app had no such schema before.")],
       summary: "Set the JSON Schema of metadata, app-metadata or custom-data",
       set
     ),
     Operation(
-      .get, "/v1/schemas/{kind}", access: .operator, gives: [.ok(.jsonSchema)],
+      .get, "/v1/schemas/{kind}", access: .operator, versions: .read, gives: [.ok(.jsonSchema)],
       summary: "Read a schema with its original bytes"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.id
-      return Response(.ok, json: try await Schemas.text(for: call.document, of: app, call.context))
+      let (text, version) = try await Schemas.text(for: call.document, of: app, call.context)
+      return Response(.ok, json: text, tag: EntityTag(version))
     },
     Operation(
-      .delete, "/v1/schemas/{kind}", access: .operator, gives: [.noContent],
+      .delete, "/v1/schemas/{kind}", access: .operator, versions: .write, gives: [.noContent],
       summary: "Remove a schema, and keep the documents"
     ) { (call) async throws(Failure) in
       let app = try call.namedApp.id
-      try await Schemas.remove(for: call.document, of: app, call.context)
+      try await Schemas.remove(for: call.document, of: app, if: call.condition, call.context)
       return Response(.noContent)
     },
   ]
@@ -47,10 +49,10 @@ import WireKit
     guard case .json(_, let text) = call.body else {
       throw .internalError(reason: "a schema without a body")
     }
-    let isNew = try await Schemas.set(
-      text, for: call.document, of: call.namedApp.id, call.context
+    let (version, isNew) = try await Schemas.set(
+      text, for: call.document, of: call.namedApp.id, if: call.condition, call.context
     )
-    return Response(isNew ? .created : .ok, json: text)
+    return Response(isNew ? .created : .ok, json: text, tag: EntityTag(version))
   }
 }
 

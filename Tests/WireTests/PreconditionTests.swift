@@ -108,7 +108,8 @@ import WireKit
     scenario.route.hasSuffix("metadata")
       || scenario.route.hasSuffix("custom-data") && scenario.status == 200
       || scenario.route.hasPrefix("POST ")
-      || scenario.route.hasPrefix("PUT ") && scenario.route.hasSuffix("{key}")
+      || scenario.route.hasPrefix("PUT ")
+        && ["{key}", "{kind}"].contains(where: scenario.route.hasSuffix)
   }
 
   /// Returns all data of the user.

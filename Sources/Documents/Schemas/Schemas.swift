@@ -21,20 +21,41 @@ import Tenancy
   ///   - text: the text of the schema, stored unchanged.
   ///   - document: the kind.
   ///   - app: the app.
+  ///   - condition: the condition on the stored version; version 0 stands for an absent schema.
   ///   - context: the context of the request.
-  /// - Returns: whether the app had no schema for the kind before.
-  /// - Throws: `.invalid` with the place in the schema, `.databaseUnavailable`.
+  /// - Returns: the new version, and whether the app had no schema for the kind before.
+  /// - Throws: `.invalid` with the place in the schema, `.preconditionFailed`,
+  ///   `.databaseUnavailable`.
   package static func set(
-    _ text: [UInt8], for document: DocumentKind, of app: AppID, _ context: RequestContext
-  ) async throws(Failure) -> Bool {
+    _ text: [UInt8], for document: DocumentKind, of app: AppID, if condition: VersionCondition,
+    _ context: RequestContext
+  ) async throws(Failure) -> (version: Int, isNew: Bool) {
     _ = try compiled(text)
     return try await context.transaction { transaction async throws(Failure) in
-      let known = transaction.send(SchemaQueries.known, app, document)
-      _ = transaction.send(SchemaQueries.set, app, document, SchemaID(), TextBytes(text))
-      Event("schema_set", detail: ["kind": .string(document.pathName)]).record(
-        in: transaction, app: app
-      )
-      return try await known.rows().isEmpty
+      let body = TextBytes(text)
+      @EventLoop func done(_ time: Timestamp, isNew: Bool) -> (version: Int, isNew: Bool) {
+        let detail: JSON = ["kind": .string(document.pathName)]
+        Event("schema_set", detail: detail).record(in: transaction, app: app)
+        return (time.microseconds, isNew)
+      }
+      while true {
+        let mayCreate = condition.allows(ifAny: nil)
+        if mayCreate {
+          let now = Timestamp.now
+          let added = try await transaction.run(
+            SchemaQueries.add, app, document, SchemaID(), body, now)
+          if !added.isEmpty { return done(now, isNew: true) }
+        }
+        guard let stored = try await transaction.run(SchemaQueries.lock, app, document).first else {
+          // Another request has removed the schema between the two statements.
+          guard mayCreate else { throw .preconditionFailed(current: 0) }
+          continue
+        }
+        try condition.require(stored.version)
+        let now = stored.nextChange
+        _ = transaction.send(SchemaQueries.set, app, document, SchemaID(), body, now)
+        return done(now, isNew: false)
+      }
     }
   }
 
@@ -70,25 +91,30 @@ import Tenancy
     try await context.read(SchemaQueries.list, app)
   }
 
-  /// Returns the text of a schema.
+  /// Returns the text of a schema, and its version.
   ///
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   package static func text(
     for document: DocumentKind, of app: AppID, _ context: RequestContext
-  ) async throws(Failure) -> [UInt8] {
+  ) async throws(Failure) -> (text: [UInt8], version: Int) {
     let rows = try await context.read(SchemaQueries.text, app, document)
     guard let row = rows.first else { throw .notFound }
-    return row.text
+    return (row.text, row.time.version)
   }
 
   /// Removes a schema, so that documents of its kind are no longer validated.
   ///
-  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  /// - Throws: `.notFound`, `.preconditionFailed`, `.databaseUnavailable`.
   package static func remove(
-    for document: DocumentKind, of app: AppID, _ context: RequestContext
+    for document: DocumentKind, of app: AppID, if condition: VersionCondition,
+    _ context: RequestContext
   ) async throws(Failure) {
-    try await context.act("schema_remove") { transaction async throws(Failure) in
-      try await transaction.run(SchemaQueries.remove, app, document).first
+    try await context.act("schema_remove") { (transaction) async throws(Failure) -> String? in
+      guard let stored = try await transaction.run(SchemaQueries.lock, app, document).first else {
+        return nil
+      }
+      try condition.require(stored.version)
+      return try await transaction.run(SchemaQueries.remove, app, document).first
     } recording: { _ in
       (app, ["kind": .string(document.pathName)])
     }
@@ -199,10 +225,12 @@ struct SchemaRow: RowDecodable {
   let id: SchemaID
   /// The text as the operator wrote it.
   let text: [UInt8]
+  let time: SchemaTime
 
   init(from row: Row) throws(DatabaseError) {
     id = SchemaID(trusted: try row.text(0))
     text = try row.bytes(1)
+    time = SchemaTime(try row.time(2))
   }
 
   var compiled: Result<JSONSchema, SchemaError> {
@@ -213,6 +241,21 @@ struct SchemaRow: RowDecodable {
     } catch {
       return .failure(error)
     }
+  }
+}
+
+/// The time of the last change of a schema, which is also its version.
+struct SchemaTime: RowDecodable {
+  /// In microseconds since 1970, which a JavaScript number can hold.
+  let version: Int
+
+  init(_ time: Timestamp) { version = time.microseconds }
+
+  init(from row: Row) throws(DatabaseError) { self.init(try row.time(0)) }
+
+  /// The time of the next change, which is later than this one also if the clock is behind.
+  var nextChange: Timestamp {
+    Timestamp(microseconds: max(Timestamp.now.microseconds, version + 1))
   }
 }
 
@@ -328,21 +371,30 @@ package enum SchemaQueries {
   /// Served by the primary key, as are the rest.
   static let text = Statement<SchemaRow, AppID, DocumentKind>(
     "schemas.text",
-    "select schema_id, body::text from document_schemas where app_id = $1 and kind = $2"
+    """
+    select schema_id, body::text, updated_at from document_schemas where app_id = $1 and kind = $2
+    """)
+
+  /// Locks a schema, and returns the time of its last change.
+  static let lock = Statement<SchemaTime, AppID, DocumentKind>(
+    "schemas.lock",
+    "select updated_at from document_schemas where app_id = $1 and kind = $2 for update"
   )
 
-  /// Returns a row if the app has a schema for the kind.
-  static let known = Statement<String, AppID, DocumentKind>(
-    "schemas.known", "select kind from document_schemas where app_id = $1 and kind = $2"
-  )
+  /// Returns no row if the app has a schema for the kind.
+  static let add = Statement<String, AppID, DocumentKind, SchemaID, TextBytes, Timestamp>(
+    "schemas.add",
+    """
+    insert into document_schemas (app_id, kind, schema_id, body, updated_at)
+    values ($1, $2, $3, $4::json, $5::timestamptz)
+    on conflict (app_id, kind) do nothing returning kind
+    """)
 
-  static let set = Statement<NoRow, AppID, DocumentKind, SchemaID, TextBytes>(
+  static let set = Statement<NoRow, AppID, DocumentKind, SchemaID, TextBytes, Timestamp>(
     "schemas.set",
     """
-    insert into document_schemas (app_id, kind, schema_id, body)
-    values ($1, $2, $3, $4::json)
-    on conflict (app_id, kind) do update
-    set schema_id = excluded.schema_id, body = excluded.body, updated_at = excluded.updated_at
+    update document_schemas set schema_id = $3, body = $4::json, updated_at = $5::timestamptz
+    where app_id = $1 and kind = $2
     """)
 
   static let list = Statement<SchemaInfo, AppID>(
