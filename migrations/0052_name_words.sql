@@ -1,4 +1,4 @@
--- Finds users by each word of their names.
+-- Functions that find users by each word of their names; 0053 makes the index.
 --
 -- The words have the app before them, so that one index serves all apps without an extension.
 
@@ -34,14 +34,8 @@ create function name_query(app text, names text, suffix text) returns tsquery
 comment on function name_query(text, text, text) is
   'Returns the query for users that have all these words; with the suffix :* for their beginnings.';
 
-create index users_by_name_words on users
-  using gin (name_lexemes(app_id, name, given_name, family_name, nickname))
-  with (fastupdate = off)
-  where coalesce(name, given_name, family_name, nickname) is not null;
-
 -- migrate: down
 
-drop index users_by_name_words;
 drop function name_query(text, text, text);
 drop function name_lexemes(text, text, text, text, text);
 drop function name_words(text, text);

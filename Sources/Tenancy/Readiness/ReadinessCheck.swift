@@ -14,7 +14,7 @@ package import Runtime
   private let app: String?
 
   /// The newest migration that the statements of this program require.
-  package nonisolated static let schemaVersion = 52
+  package nonisolated static let schemaVersion = 53
 
   /// A condition for serving requests.
   package enum Condition: String, Sendable {
