@@ -18,7 +18,9 @@ import Runtime
   private let database: Database
   private let progress: @EventLoop @Sendable (SearchIndexProgress) -> Void
   private let claims = KeyedMutex()
-  /// The users of a range; fewer after a time-out.
+  /// The most users of a range.
+  private let mostUsers: Int
+  /// The users of the next range: fewer after a time-out, and then slowly more again.
   private var size: Int
   private var ownUsers = 0
   private var hasFailed = false
@@ -33,7 +35,8 @@ import Runtime
     _ index: SearchIndex, connections: Int, size: Int = 2_000, in database: Database,
     _ progress: @escaping @EventLoop @Sendable (SearchIndexProgress) -> Void
   ) {
-    (self.index, self.connections, self.size, self.database) = (index, connections, size, database)
+    (self.index, self.connections, self.database) = (index, connections, database)
+    (mostUsers, self.size) = (size, size)
     self.progress = progress
   }
 
@@ -83,6 +86,7 @@ import Runtime
         guard let range else { return nil }
         try await run(range.users[...], work)
         try await finish(range.range, work)
+        size = min(mostUsers, size + size / 4 + 1)
       }
       return nil
     } catch {
@@ -130,16 +134,13 @@ import Runtime
       do throws(DatabaseError) {
         return try await runAtOnce(users, work)
       } catch {
-        // One of the users was deleted meanwhile.
-        if error.state == .foreignKeyViolation, attempt < 20 {
-          attempt += 1
-          continue
-        }
         // Large documents take longer, and a request may have locked one of the users.
         let isSlow = error.state == .queryCanceled || error.isConflict
-        guard isSlow, users.count > 1 else { throw error }
+        if isSlow, users.count > 1 { break }
+        // A locked user is free in seconds. A user who was deleted meanwhile has no document now.
+        guard isSlow || error.state == .foreignKeyViolation, attempt < 20 else { throw error }
+        attempt += 1
       }
-      break
     }
     let count = (users.count + 3) / 4
     size = min(size, count)
