@@ -10,7 +10,7 @@ import WireKit
 /// Counters by client would grow with the clients. So each worker writes the busiest of a window of
 /// ten seconds into its slot of the metrics, and the worker that answers adds up all slots.
 @EventLoop struct Busiest {
-  /// What requests are counted by.
+  /// The property of requests that a count is for.
   nonisolated enum Kind: Int, CaseIterable {
     case client
     /// Only if the log has addresses.
@@ -19,7 +19,7 @@ import WireKit
     var name: String { "\(self)" }
   }
 
-  /// How many of each kind are told.
+  /// How many entries of each kind the metrics have.
   nonisolated static let shown = 20
   /// The length of a key, in words; longer keys are not counted.
   private nonisolated static let keyWords = 6
