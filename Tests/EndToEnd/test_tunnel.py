@@ -13,7 +13,8 @@ from fastcgi import records
 from machine import ROOT, free_port, is_listening, wait_until
 
 GUIDE = (ROOT / "deploy/README.md").read_text()
-SECTION = GUIDE.split("### Encrypt the way from nginx to the workers")[1].split("\n## ")[0]
+HEADING = "Encrypt the way from nginx to the workers"
+SECTION = GUIDE.split(f"### {HEADING}\n")[1].split("\n## ")[0]
 [MAKE_CERTIFICATES] = re.findall(r"(?ms)^```sh\n(.*?)^```$", SECTION)
 WORKER_END, NGINX_END = re.findall(r"(?ms)^```nginx\n(.*?)^```$", SECTION)
 
