@@ -39,12 +39,6 @@ import WireKit
         check)
     ]
 
-  private static func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
-
-  private static func path(_ visit: ConsoleVisit, _ rest: String...) -> LocalPath {
-    .console([visit.place, ConsoleSection.connections.rawValue, id(visit)] + rest)
-  }
-
   /// Returns what the operator registers at the service.
   private static func card(
     _ visit: ConsoleVisit, _ connection: JSON
@@ -67,7 +61,7 @@ import WireKit
       \(content)\
       <p class="muted">Register the URI at the service. <em>Check</em> then tries the settings, the \
       keys and the secret, without a user.</p>\
-      \(Part.buttons(Part.button("Check", visit.target(path(visit, "check")))))
+      \(Part.buttons(Part.button("Check", visit.target(pages.recordPath(visit, "check")))))
       """)
   }
 
@@ -81,11 +75,13 @@ import WireKit
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
     let connection = try await pages.read(visit).json
-    let result = try await visit.send(ConsoleRequest(.post, "connections", id(visit), "check")).json
+    let result = try await visit.send(
+      ConsoleRequest(.post, "connections", pages.id(visit), "check")
+    ).json
     var page = pages.head(of: connection, visit, tab: "")
     let name = connection["name"]?.string ?? ""
-    page.back = ConsoleLink(name, to: path(visit))
-    page.commands = ["dossier connection check \(id(visit)) --app \(visit.place)"]
+    page.back = ConsoleLink(name, to: pages.recordPath(visit))
+    page.commands = ["dossier connection check \(pages.id(visit)) --app \(visit.place)"]
     let checks = result["checks"]?.array.map(Array.init) ?? []
     let faults = checks.count { $0["ok"]?.bool != true }
     let sentence =
@@ -112,7 +108,7 @@ import WireKit
       page.body.append(Part.card("To register at the service", Part.definitions(addresses)))
     }
     page.body.append(
-      Part.buttons(Part.button("Check again", visit.target(path(visit, "check")))))
+      Part.buttons(Part.button("Check again", visit.target(pages.recordPath(visit, "check")))))
     return .refused(page, .ok)
   }
 }

@@ -29,26 +29,23 @@ import WireKit
         test)
     ]
 
-  private static func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
-
-  private static func path(_ visit: ConsoleVisit, _ rest: String...) -> LocalPath {
-    .console([visit.place, ConsoleSection.logStreams.rawValue, id(visit)] + rest)
-  }
-
   private static func test(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
-    let result = try await visit.send(ConsoleRequest(.post, "log-streams", id(visit), "test")).json
-    guard result["delivered"] != true else { return .done(path(visit), "The test has arrived.") }
+    let result = try await visit.send(ConsoleRequest(.post, "log-streams", pages.id(visit), "test"))
+      .json
+    guard result["delivered"] != true else {
+      return .done(pages.recordPath(visit), "The test has arrived.")
+    }
     let status = result["status"]?.number.map { "status \($0.text)" }
     return .done(
-      path(visit), "The test has failed:",
+      pages.recordPath(visit), "The test has failed:",
       name: status ?? NameWords.label(result["error"]?.string ?? ""))
   }
 
   /// Returns the state, the delay and the last failure.
   private static func card(_ visit: ConsoleVisit, _ stream: JSON) async throws(Failure) -> Markup {
-    let status = try await visit.read("log-streams", id(visit), "status").json
+    let status = try await visit.read("log-streams", pages.id(visit), "status").json
     let state = status["state"]?.string ?? ""
     let kind: Part.TagKind = state == "active" ? .neutral : .danger
     var facts: [(label: String, value: Markup)] = [
@@ -66,7 +63,8 @@ import WireKit
       let count = status["lost_events"]?.number?.text ?? "0"
       facts.append(("Lost events", "\(count), \(Part.time(time))"))
     }
-    let actions = Part.buttons(Part.button("Send a test", visit.target(path(visit, "test"))))
+    let actions = Part.buttons(
+      Part.button("Send a test", visit.target(pages.recordPath(visit, "test"))))
     return Part.card("State", "\(Part.definitions(facts))\(actions)")
   }
 }

@@ -88,7 +88,13 @@ import WireKit
     words.app == .nothing ? "" : " --app \(visit.place)"
   }
 
-  private func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
+  /// Returns the key of the record of the path.
+  func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
+
+  /// Returns the path of the record of the path, or of a page below it.
+  func recordPath(_ visit: ConsoleVisit, _ rest: String...) -> LocalPath {
+    .console([visit.place, section.rawValue, id(visit)] + rest)
+  }
 
   /// Reads the record of the path.
   ///

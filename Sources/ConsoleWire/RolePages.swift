@@ -28,11 +28,11 @@ import WireKit
       pages.head(of: try await pages.read(visit).json, visit, tab: "permissions")
     },
     stored: { (visit) async throws(Failure) in
-      ConsoleVisit.scopes(in: try await visit.read("roles", id(visit), "permissions").items)
+      ConsoleVisit.scopes(in: try await visit.read("roles", pages.id(visit), "permissions").items)
     },
-    at: { visit, api in ["roles", id(visit), "permissions", api] },
+    at: { visit, api in ["roles", pages.id(visit), "permissions", api] },
     commands: { visit in
-      ["dossier role permit \(id(visit)) IDENTIFIER --scope SCOPE --app \(visit.place)"]
+      ["dossier role permit \(pages.id(visit)) IDENTIFIER --scope SCOPE --app \(visit.place)"]
     })
 
   nonisolated static let routes =
@@ -45,18 +45,13 @@ import WireKit
         "\(path)/users/remove", below: 1, for: .admin, "Take the role from a user", remove),
     ]
 
-  private static func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
-
-  private static func path(_ visit: ConsoleVisit, _ rest: String...) -> LocalPath {
-    .console([visit.place, ConsoleSection.roles.rawValue, id(visit)] + rest)
-  }
-
   private static func tabs(_ visit: ConsoleVisit, _ current: String) -> [ConsoleTab] {
     [
-      ConsoleTab("Settings", to: path(visit), isCurrent: current.isEmpty),
+      ConsoleTab("Settings", to: pages.recordPath(visit), isCurrent: current.isEmpty),
       ConsoleTab(
-        "Permissions", to: path(visit, "permissions"), isCurrent: current == "permissions"),
-      ConsoleTab("Users", to: path(visit, "users"), isCurrent: current == "users"),
+        "Permissions", to: pages.recordPath(visit, "permissions"),
+        isCurrent: current == "permissions"),
+      ConsoleTab("Users", to: pages.recordPath(visit, "users"), isCurrent: current == "users"),
     ]
   }
 
@@ -70,9 +65,9 @@ import WireKit
   ) async throws(Failure) -> ConsolePage {
     var page = pages.head(of: try await pages.read(visit).json, visit, tab: "users")
     page.mistakes = mistakes
-    page.commands = ["dossier role users \(id(visit)) --app \(visit.place)"]
+    page.commands = ["dossier role users \(pages.id(visit)) --app \(visit.place)"]
     let members = try await visit.read(
-      "roles", id(visit), "users", query: [("limit", count), ("cursor", visit.cursor)])
+      "roles", pages.id(visit), "users", query: [("limit", count), ("cursor", visit.cursor)])
     let ids = members.items.compactMap { $0["id"]?.string }
     let names = try await AuditNames.read(
       of: [], users: ids.compactMap { UserID($0) }, visit.context)
@@ -89,7 +84,7 @@ import WireKit
       if mayChange {
         row.append(
           Part.form(
-            visit.target(path(visit, "users", "remove"), [HiddenField("user", id)]),
+            visit.target(pages.recordPath(visit, "users", "remove"), [HiddenField("user", id)]),
             """
             <button class="secondary">Remove<span class="hidden"> \(name)</span></button>
             """))
@@ -102,7 +97,7 @@ import WireKit
         : table.markup
     ]
     page.body += visit.pager(members) { parameters in
-      .console([visit.place, "roles", id(visit), "users"], query: parameters)
+      .console([visit.place, "roles", pages.id(visit), "users"], query: parameters)
     }
     guard mayChange else {
       page.body.append(Part.paragraph("An admin or owner can change the users.", isMuted: true))
@@ -114,7 +109,7 @@ import WireKit
       Part.card(
         "Add a user",
         Part.form(
-          visit.target(path(visit, "users")), isWide: true,
+          visit.target(pages.recordPath(visit, "users")), isWide: true,
           "\([field].markup(mistakes))\(Part.buttons(Part.submit("Add")))")))
     return page
   }
@@ -129,8 +124,8 @@ import WireKit
     let unknown = "No user of this app has it."
     guard let user = found else { return try await refusal(visit, form, unknown) }
     do throws(Failure) {
-      _ = try await visit.send(ConsoleRequest(.put, "users", user, "roles", id(visit)))
-      return .done(path(visit, "users"), "The user has the role:", name: text)
+      _ = try await visit.send(ConsoleRequest(.put, "users", user, "roles", pages.id(visit)))
+      return .done(pages.recordPath(visit, "users"), "The user has the role:", name: text)
     } catch {
       if error.is(.notFound) { return try await refusal(visit, form, unknown) }
       guard error.isMendable else { throw error }
@@ -151,7 +146,7 @@ import WireKit
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
     let user = form["user"] ?? ""
-    _ = try await visit.send(ConsoleRequest(.delete, "users", user, "roles", id(visit)))
-    return .done(path(visit, "users"), "The user no longer has the role.")
+    _ = try await visit.send(ConsoleRequest(.delete, "users", user, "roles", pages.id(visit)))
+    return .done(pages.recordPath(visit, "users"), "The user no longer has the role.")
   }
 }

@@ -39,26 +39,21 @@ import WireKit
       let url = try await pages.read(visit).json["url"]?.string ?? ""
       return ConsoleQuestion(
         title: "Replace the key of \(url)", heading: "Replace the key of \(Part.name(url))",
-        section: .webhooks, back: ConsoleLink(url, to: path(visit)),
+        section: .webhooks, back: ConsoleLink(url, to: pages.recordPath(visit)),
         consequences: [
           "Events are signed with both keys for 24 hours.", "The new key is shown once.",
         ], button: "Replace the key",
-        commands: ["dossier webhook secret \(id(visit)) --app \(visit.place)"])
+        commands: ["dossier webhook secret \(pages.id(visit)) --app \(visit.place)"])
     } _: { (visit, _) async throws(Failure) in
-      let answer = try await visit.send(ConsoleRequest(.post, "webhooks", id(visit), "secret"))
+      let answer = try await visit.send(
+        ConsoleRequest(.post, "webhooks", pages.id(visit), "secret"))
       return .done(
-        path(visit), "The key before signs too for 24 hours.",
+        pages.recordPath(visit), "The key before signs too for 24 hours.",
         values: [.secret: answer.json["secret"]?.string ?? ""])
     }
     + ConsoleVisit.asked(
       "/console/{app}/webhooks/{record}/replay", for: .admin, isRecent: true,
       "Send the events of a webhook again", ask: askForReplay, replay)
-
-  private static func id(_ visit: ConsoleVisit) -> String { visit.call.text("record") }
-
-  private static func path(_ visit: ConsoleVisit, _ rest: String...) -> LocalPath {
-    .console([visit.place, ConsoleSection.webhooks.rawValue, id(visit)] + rest)
-  }
 
   private static func askForReplay(
     _ visit: ConsoleVisit
@@ -66,12 +61,12 @@ import WireKit
     let url = try await pages.read(visit).json["url"]?.string ?? ""
     return ConsoleQuestion(
       title: "Replay to \(url)", heading: "Replay to \(Part.name(url))", section: .webhooks,
-      back: ConsoleLink(url, to: path(visit)),
+      back: ConsoleLink(url, to: pages.recordPath(visit)),
       consequences: [
         "The receiver gets all events since the day again, with the same ids.",
         "At most 5,000 events are sent. Events that wait already are not sent twice.",
       ], button: "Replay",
-      commands: ["dossier webhook replay \(id(visit)) --since DAY --app \(visit.place)"],
+      commands: ["dossier webhook replay \(pages.id(visit)) --since DAY --app \(visit.place)"],
       fields: [
         ConsoleField(
           "since", "Since", .day,
@@ -86,12 +81,12 @@ import WireKit
     guard !since.isEmpty else {
       throw .invalid([FieldError("/since", "day", "Choose a day.")])
     }
-    var request = ConsoleRequest(.post, "webhooks", id(visit), "replay")
+    var request = ConsoleRequest(.post, "webhooks", pages.id(visit), "replay")
     request.body = ["since": .string(since)]
     let answer = try await visit.send(request).json
     let count = answer["deliveries"]?.number?.text ?? "0"
     let rest = answer["more"] == true ? " There are more: replay from a later day." : ""
-    return .done(path(visit), "Events to send again: \(count).\(rest)")
+    return .done(pages.recordPath(visit), "Events to send again: \(count).\(rest)")
   }
 
   private static func retry(
@@ -99,19 +94,22 @@ import WireKit
   ) async throws(Failure) -> ConsoleOutcome {
     let delivery = visit.call.text("delivery")
     let answer = try await visit.send(
-      ConsoleRequest(.post, "webhooks", id(visit), "deliveries", delivery, "retry"))
+      ConsoleRequest(.post, "webhooks", pages.id(visit), "deliveries", delivery, "retry"))
     return .done(
-      path(visit), "The delivery is sent again:", name: answer.json["type"]?.string ?? "")
+      pages.recordPath(visit), "The delivery is sent again:",
+      name: answer.json["type"]?.string ?? "")
   }
 
   private static func test(
     _ visit: ConsoleVisit, _ form: FormValues
   ) async throws(Failure) -> ConsoleOutcome {
-    let result = try await visit.send(ConsoleRequest(.post, "webhooks", id(visit), "test")).json
+    let result = try await visit.send(ConsoleRequest(.post, "webhooks", pages.id(visit), "test"))
+      .json
     let status = result["status"]?.number.map { "status \($0.text)" }
     let answer = status ?? NameWords.label(result["error"]?.string ?? "")
     return .done(
-      path(visit), result["delivered"] == true ? "The test has arrived:" : "The test has failed:",
+      pages.recordPath(visit),
+      result["delivered"] == true ? "The test has arrived:" : "The test has failed:",
       name: answer)
   }
 
@@ -119,7 +117,7 @@ import WireKit
   private static func cards(
     _ visit: ConsoleVisit, _ webhook: JSON
   ) async throws(Failure) -> [Markup] {
-    let status = try await visit.read("webhooks", id(visit), "status").json
+    let status = try await visit.read("webhooks", pages.id(visit), "status").json
     let state = status["state"]?.string ?? ""
     let kind: Part.TagKind = state == "active" ? .neutral : .danger
     var facts: [(label: String, value: Markup)] = [
@@ -135,12 +133,12 @@ import WireKit
         ("Last failure", "\(Part.time(time)) \(Part.name(status["last_error"]?.string ?? ""))"))
     }
     let actions = Part.buttons(
-      Part.button("Send a test", visit.target(path(visit, "test"))),
-      Part.link("Replace the key", to: path(visit, "secret"), style: .secondary),
-      Part.link("Replay since …", to: path(visit, "replay"), style: .secondary))
+      Part.button("Send a test", visit.target(pages.recordPath(visit, "test"))),
+      Part.link("Replace the key", to: pages.recordPath(visit, "secret"), style: .secondary),
+      Part.link("Replay since …", to: pages.recordPath(visit, "replay"), style: .secondary))
     var cards = [Part.card("State", "\(Part.definitions(facts))\(actions)")]
     let deliveries = try await visit.read(
-      "webhooks", id(visit), "deliveries", query: [("limit", "20")]
+      "webhooks", pages.id(visit), "deliveries", query: [("limit", "20")]
     ).items
     guard !deliveries.isEmpty else { return cards }
     var table = ConsoleTable(
@@ -160,7 +158,8 @@ import WireKit
         Part.time(delivery["timestamp"]?.string),
         Part.button(
           "Send again",
-          visit.target(path(visit, "deliveries", delivery["id"]?.string ?? "", "retry"))),
+          visit.target(pages.recordPath(visit, "deliveries", delivery["id"]?.string ?? "", "retry"))
+        ),
       ])
     }
     cards.append(Part.card("Newest deliveries", table.markup))
